@@ -1,0 +1,52 @@
+# Everything runs from .venv by path; `make help` lists the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# python3.11 where it really runs (a version manager's shim may not), else python3.
+PYTHON ?= $(shell for p in python3.11 python3; do "$$p" -c '' 2>/dev/null && { echo $$p; break; }; done)
+PIP_ARGS ?=
+BIN := .venv/bin
+READY := .venv/.ready
+JOBS ?= 2
+
+.PHONY: demo test test-all check bench clean help
+
+demo: $(READY) ## compile the example MLP and run it against PyTorch
+	$(BIN)/gec compile examples/mlp.py:SimpleMLP --input 'x=f16[32,768]' -o mlp.om
+	$(BIN)/gec run mlp.om --golden torch
+
+test: check ## the checks and every test but the slow ones
+	$(BIN)/pytest -n $(JOBS) -q -m 'not slow'
+
+test-all: check ## the checks, every test, and the .mlir tests again as real processes under lit
+	$(BIN)/pytest -n $(JOBS) -q
+	$(BIN)/lit -sv test
+
+check: $(READY) ## formatting, lint, strict types, import floors
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+bench: $(READY) ## every benchmark, one table each
+	for f in benchmarks/*.py; do echo "== $$f"; $(BIN)/python "$$f"; done
+
+clean: ## remove caches and built files, keep .venv
+	rm -rf build dist *.egg-info *.om .pytest_cache .ruff_cache .hypothesis .import_linter_cache .lit_test_times.txt test/.lit_test_times.txt
+	find . -path ./.venv -prune -o -name __pycache__ -type d -print0 | xargs -0 rm -rf
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo "  PYTHON=... chooses the interpreter for .venv, PIP_ARGS=... is passed to pip (for instance an index for torch)"
+
+$(READY): pyproject.toml
+	@[ -n "$(PYTHON)" ] || { echo "error: neither python3.11 nor python3 was found; set PYTHON=/path/to/python (3.11 or newer)" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "error: $(PYTHON) is $$("$(PYTHON)" --version 2>&1), but 3.11 or newer is needed; set PYTHON=/path/to/python" >&2; exit 1; }
+	@[ -x $(BIN)/python ] || { echo "Creating .venv with $(PYTHON) ($$("$(PYTHON)" --version))"; "$(PYTHON)" -m venv .venv; }
+	@echo "Installing into .venv (PyTorch is large: this takes some minutes; the whole log is .venv/install.log)"
+	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off -e '.[torch,test]' $(PIP_ARGS) \
+	  | tee .venv/install.log | awk '/^Collecting|^Installing/ { print "  " $$1, $$2; fflush() }'
+	@touch $@

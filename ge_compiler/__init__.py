@@ -1,0 +1,24 @@
+"""
+A graph compiler from PyTorch to the instructions of an NPU.
+
+`import ge_compiler as ge` offers `ge.compile`, `ge.load` and `ge.Program`. They are resolved when first used:
+importing a floor runs this file first, so it must neither load torch nor climb to the tools.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+_PUBLIC = ("Program", "compile", "load")
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'ge_compiler' has no attribute '{name}'; it offers {', '.join(_PUBLIC)}")
+    return getattr(import_module("ge_compiler.tools.api"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PUBLIC])
