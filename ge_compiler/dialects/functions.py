@@ -1,0 +1,179 @@
+"""The one table of elementwise functions: what `fused`, `tile` and `npu` compute tile by tile.
+
+An entry is *native* (one vector instruction, `npu.v<name>`) or an *expansion*: a straight line of other entries that `expand-math` writes
+out at `tile`, so that every level below runs exactly the same arithmetic. The ops of three dialects are generated from this table, and
+`semantics.py` holds one numpy function for each native entry. Nothing here imports numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+class Emitter(Protocol):
+    """Where a straight line of functions goes: IR, a list that is only measured, or numpy arrays."""
+
+    def apply(self, name: str, *operands: Any, scalar: float | None = None) -> Any:
+        """Apply the table's function `name`; the handle of its result."""
+        ...
+
+
+Expansion = Callable[[Emitter, Sequence[Any]], Any]
+
+
+@dataclass(frozen=True)
+class Function:
+    """One elementwise function."""
+
+    name: str
+    operands: int
+    """How many tensor operands it takes; they broadcast against each other in dimensions of size 1."""
+
+    summary: str
+    """Its value, as a formula."""
+
+    has_scalar: bool = False
+    """Whether it carries a `scalar` attribute (rounded to f32, or exact for integers)."""
+
+    dtypes: tuple[str, ...] = ("f32",)
+    """The element types it computes in; a result has the type of its operands."""
+
+    expansion: Expansion | None = field(default=None, compare=False)
+    """How it is written in other entries; `None` for a native function."""
+
+    @property
+    def is_native(self) -> bool:
+        return self.expansion is None
+
+
+def _polynomial(emit: Emitter, t: Any, coefficients: Sequence[float]) -> Any:
+    """Horner's rule; `coefficients` from the constant term up, at least two of them."""
+    value = emit.apply("adds", emit.apply("muls", t, scalar=coefficients[-1]), scalar=coefficients[-2])
+    for coefficient in coefficients[-3::-1]:
+        value = emit.apply("adds", emit.apply("mul", value, t), scalar=coefficient)
+    return value
+
+
+def _odd_rational(emit: Emitter, x: Any, bound: float, numerator: Sequence[float], denominator: Sequence[float]) -> Any:
+    """x·P(x²)/Q(x²) with x held to [-bound, bound] and the result to [-1, 1]: odd, so its relative error stays small near 0."""
+    x = emit.apply("maxs", emit.apply("mins", x, scalar=bound), scalar=-bound)
+    t = emit.apply("mul", x, x)
+    value = emit.apply("mul", x, _polynomial(emit, t, numerator))
+    value = emit.apply("div", value, _polynomial(emit, t, denominator))
+    return emit.apply("maxs", emit.apply("mins", value, scalar=1.0), scalar=-1.0)
+
+
+# Rational minimax fits of erf(√t)/√t on [0, 3.9²] and tanh(√t)/√t on [0, 9²] (relative error 1.7e-8 and 9e-11; at most 5.5 units in the
+# last place when evaluated in f32). Both reach 1 at the bound, so that infinities give exactly ±1.
+_ERF_P = (1.1283791065216064, 0.1896607130765915, 0.05266730859875679, 0.0037380948197096586, 0.00028505807858891785, 2.0665368083427893e-06)
+_ERF_Q = (1.0, 0.5014151930809021, 0.11381646245718002, 0.01491377130150795, 0.0011573182418942451, 3.827047476079315e-05)
+_TANH_P = (
+    1.0,
+    0.1385592669248581,
+    0.004094291944056749,
+    3.300422758911736e-05,
+    4.573833578547237e-08,
+    -3.175010601652595e-11,
+    2.579341362891896e-14,
+)
+_TANH_Q = (1.0, 0.4718925952911377, 0.028058495372533798, 0.0004350745293777436, 1.6700317928552977e-06)
+
+
+def _erf(emit: Emitter, x: Sequence[Any]) -> Any:
+    return _odd_rational(emit, x[0], 3.9, _ERF_P, _ERF_Q)
+
+
+def _tanh(emit: Emitter, x: Sequence[Any]) -> Any:
+    return _odd_rational(emit, x[0], 9.0, _TANH_P, _TANH_Q)
+
+
+def _gelu(emit: Emitter, x: Sequence[Any]) -> Any:
+    erf = emit.apply("erf", emit.apply("muls", x[0], scalar=0.7071067811865476))
+    return emit.apply("mul", emit.apply("muls", x[0], scalar=0.5), emit.apply("adds", erf, scalar=1.0))
+
+
+def _gelu_tanh(emit: Emitter, x: Sequence[Any]) -> Any:
+    cube = emit.apply("mul", emit.apply("mul", x[0], x[0]), x[0])
+    inner = emit.apply("add", x[0], emit.apply("muls", cube, scalar=0.044715))
+    tanh = emit.apply("tanh", emit.apply("muls", inner, scalar=0.7978845608028654))
+    return emit.apply("mul", emit.apply("muls", x[0], scalar=0.5), emit.apply("adds", tanh, scalar=1.0))
+
+
+def _one_plus_exp_of_minus(emit: Emitter, x: Any) -> Any:
+    return emit.apply("adds", emit.apply("exp", emit.apply("muls", x, scalar=-1.0)), scalar=1.0)
+
+
+def _sigmoid(emit: Emitter, x: Sequence[Any]) -> Any:
+    return emit.apply("rec", _one_plus_exp_of_minus(emit, x[0]))
+
+
+def _silu(emit: Emitter, x: Sequence[Any]) -> Any:
+    return emit.apply("div", x[0], _one_plus_exp_of_minus(emit, x[0]))
+
+
+def _neg(emit: Emitter, x: Sequence[Any]) -> Any:
+    return emit.apply("muls", x[0], scalar=-1.0)
+
+
+def _square(emit: Emitter, x: Sequence[Any]) -> Any:
+    return emit.apply("mul", x[0], x[0])
+
+
+def _rsqrt(emit: Emitter, x: Sequence[Any]) -> Any:
+    return emit.apply("rec", emit.apply("sqrt", x[0]))
+
+
+_BOTH = ("f32", "i32")
+
+FUNCTIONS: dict[str, Function] = {
+    f.name: f
+    for f in (
+        Function("add", 2, "x + y", dtypes=_BOTH),
+        Function("sub", 2, "x - y", dtypes=_BOTH),
+        Function("mul", 2, "x * y", dtypes=_BOTH),
+        Function("div", 2, "x / y"),
+        Function("max", 2, "the larger of x and y; NaN if either is", dtypes=_BOTH),
+        Function("min", 2, "the smaller of x and y; NaN if either is", dtypes=_BOTH),
+        Function("adds", 1, "x + scalar", has_scalar=True, dtypes=_BOTH),
+        Function("muls", 1, "x * scalar", has_scalar=True, dtypes=_BOTH),
+        Function("maxs", 1, "the larger of x and scalar; NaN if x is", has_scalar=True, dtypes=_BOTH),
+        Function("mins", 1, "the smaller of x and scalar; NaN if x is", has_scalar=True, dtypes=_BOTH),
+        Function("abs", 1, "|x|"),
+        Function("exp", 1, "e to the power x"),
+        Function("ln", 1, "the natural logarithm of x"),
+        Function("sqrt", 1, "the square root of x"),
+        Function("rec", 1, "1 / x"),
+        Function("relu", 1, "the larger of x and 0; NaN if x is", dtypes=_BOTH),
+        Function("neg", 1, "-x", dtypes=_BOTH, expansion=_neg),
+        Function("square", 1, "x * x", dtypes=_BOTH, expansion=_square),
+        Function("rsqrt", 1, "1 / sqrt(x)", expansion=_rsqrt),
+        Function("sigmoid", 1, "1 / (1 + exp(-x))", expansion=_sigmoid),
+        Function("silu", 1, "x / (1 + exp(-x))", expansion=_silu),
+        Function("erf", 1, "the error function of x", expansion=_erf),
+        Function("tanh", 1, "the hyperbolic tangent of x", expansion=_tanh),
+        Function("gelu", 1, "x / 2 * (1 + erf(x / sqrt 2))", expansion=_gelu),
+        Function("gelu_tanh", 1, "x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x³)))", expansion=_gelu_tanh),
+    )
+}
+
+NATIVE: dict[str, Function] = {name: f for name, f in FUNCTIONS.items() if f.is_native}
+
+
+def expand(emit: Emitter, name: str, operands: Sequence[Any], scalar: float | None = None) -> Any:
+    """Apply `name` to `operands` through native functions only, expanding as deep as needed."""
+    function = FUNCTIONS[name]
+    if function.expansion is None:
+        return emit.apply(name, *operands, scalar=scalar)
+    return function.expansion(_Expanding(emit), operands)
+
+
+@dataclass(frozen=True)
+class _Expanding:
+    """An emitter that expands whatever reaches it."""
+
+    target: Emitter
+
+    def apply(self, name: str, *operands: Any, scalar: float | None = None) -> Any:
+        return expand(self.target, name, operands, scalar)

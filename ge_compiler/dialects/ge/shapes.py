@@ -1,0 +1,127 @@
+"""Shape rules of the `ge` operators: the result types that operands and attributes give, or the rule they break."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+if TYPE_CHECKING:
+    from ge_compiler.dialects.ge import CastOp, ConstOp, ElementwiseOp, GeOp, MatMulBase
+
+Tensor = TensorType[Attribute]
+Shape = tuple[int, ...]
+
+
+def show(shape: Shape) -> str:
+    """A shape as MLIR writes it: `32x768`, `scalar` for rank 0."""
+    return "x".join("?" if d == DYNAMIC_INDEX else str(d) for d in shape) or "scalar"
+
+
+def shape_and_element(type_: Attribute) -> tuple[Shape, Attribute]:
+    assert isinstance(type_, TensorType | MemRefType)
+    return type_.get_shape(), type_.get_element_type()
+
+
+def is_compatible(written: Attribute, expected: Tensor) -> bool:
+    """Whether a written type equals the inferred one, where the written one is known."""
+    shape, element = shape_and_element(written)
+    return (
+        element == expected.get_element_type()
+        and len(shape) == len(expected.get_shape())
+        and all(DYNAMIC_INDEX in (w, e) or w == e for w, e in zip(shape, expected.get_shape(), strict=True))
+    )
+
+
+def broadcast(shapes: Sequence[Shape]) -> Shape | None:
+    """The shape that `shapes` broadcast to, aligned at the last dimension; `None` if they do not fit."""
+    rank = max((len(s) for s in shapes), default=0)
+    result: list[int] = []
+    for dims in zip(*((1,) * (rank - len(s)) + tuple(s) for s in shapes), strict=True):
+        wide = {d for d in dims if d != 1}
+        known = wide - {DYNAMIC_INDEX}
+        if len(known) > 1:
+            return None
+        result.append(known.pop() if known else DYNAMIC_INDEX if wide else 1)
+    return tuple(result)
+
+
+def _operand(value: SSAValue) -> Tensor:
+    assert isinstance(value.type, TensorType)
+    return value.type
+
+
+def elementwise(op: ElementwiseOp) -> list[Tensor]:
+    types = [_operand(x) for x in op.operands]
+    element = types[0].get_element_type()
+    for i, t in enumerate(types):
+        if t.get_element_type() != element:
+            raise VerifyException(f"operands differ in element type: #0 is {element}, #{i} is {t.get_element_type()}; insert a ge.Cast")
+    shape = broadcast([t.get_shape() for t in types])
+    if shape is None:
+        raise VerifyException("operand shapes do not broadcast: " + " and ".join(show(t.get_shape()) for t in types))
+    return [TensorType(element, shape)]
+
+
+def cast(op: CastOp) -> list[Tensor]:
+    result = op.y.type
+    assert isinstance(result, TensorType)
+    return [TensorType(result.get_element_type(), _operand(op.x).get_shape())]
+
+
+def constant(op: ConstOp) -> list[Tensor]:
+    type_ = op.value.get_type()
+    if not isinstance(type_, TensorType):
+        raise VerifyException(f"value must be a tensor, got {type_}")
+    return [type_]
+
+
+def matmul(op: MatMulBase) -> list[Tensor]:
+    for name, x in (("x1", op.x1), ("x2", op.x2)):
+        if len(_operand(x).get_shape()) != 2:
+            raise VerifyException(f"{name} must be a matrix, got {x.type}; use ge.BatchMatMulV2 for stacks of matrices")
+    return batch_matmul(op)
+
+
+def batch_matmul(op: MatMulBase) -> list[Tensor]:
+    a, b = _operand(op.x1), _operand(op.x2)
+    for name, t in (("x1", a), ("x2", b)):
+        if len(t.get_shape()) < 2:
+            raise VerifyException(f"{name} must have at least two dimensions, got {t}")
+    if a.get_element_type() != b.get_element_type():
+        raise VerifyException(f"x1 is {a.get_element_type()} but x2 is {b.get_element_type()}; insert a ge.Cast")
+    *batch_a, m, k_a = _transposed(a.get_shape(), op.transpose_x1 is not None)
+    *batch_b, k_b, n = _transposed(b.get_shape(), op.transpose_x2 is not None)
+    if DYNAMIC_INDEX not in (k_a, k_b) and k_a != k_b:
+        raise VerifyException(
+            f"contracting dimensions differ: {_side('x1', a, op.transpose_x1)} gives K={k_a}, {_side('x2', b, op.transpose_x2)} gives K={k_b}"
+        )
+    batch = broadcast([tuple(batch_a), tuple(batch_b)])
+    if batch is None:
+        raise VerifyException(f"batch dimensions do not broadcast: x1 has {show(tuple(batch_a))}, x2 has {show(tuple(batch_b))}")
+    _check_bias(op, n)
+    return [TensorType(a.get_element_type(), (*batch, m, n))]
+
+
+def _transposed(shape: Shape, swap: bool) -> Shape:
+    return (*shape[:-2], shape[-1], shape[-2]) if swap else shape
+
+
+def _side(name: str, type_: Tensor, transposed: object) -> str:
+    return f"{name} {show(type_.get_shape())}" + (f" (transpose_{name})" if transposed is not None else "")
+
+
+def _check_bias(op: MatMulBase, n: int) -> None:
+    if op.bias is None:
+        return
+    bias = _operand(op.bias)
+    if len(bias.get_shape()) != 1 or not is_compatible(bias, TensorType(_operand(op.x1).get_element_type(), (n,))):
+        raise VerifyException(f"bias must have one element per column ({n}) of type {_operand(op.x1).get_element_type()}, got {bias}")
+
+
+def infer(op: GeOp) -> Sequence[Tensor]:
+    """The result types of `op` by its own rule."""
+    return op.infer_types()

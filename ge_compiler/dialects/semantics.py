@@ -1,0 +1,101 @@
+"""The semantics table: the only place where arithmetic exists. Every interpreter and executor of every level calls these functions.
+
+Arrays hold the *valid* elements of a tile, row-major; leading axes are free. Vector functions work on f32 or i32 arrays; rounding happens
+in `cast` alone. numpy is imported here, so import this module where something is executed and never at the top of a dialect or a pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, IntegerType
+from xdsl.ir import Attribute
+
+from ge_compiler.dialects.functions import FUNCTIONS, expand
+
+Array = npt.NDArray[Any]
+
+_FLOATS: dict[type[Attribute], npt.DTypeLike] = {
+    Float16Type: np.float16,
+    BFloat16Type: ml_dtypes.bfloat16,
+    Float32Type: np.float32,
+    Float64Type: np.float64,
+    IndexType: np.int64,
+}
+_INTEGERS: dict[int, npt.DTypeLike] = {1: np.bool_, 8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
+
+
+def dtype_of(element: Attribute) -> np.dtype[Any]:
+    """The numpy dtype of an element type. Raises `KeyError` for a type without one."""
+    if isinstance(element, IntegerType):
+        return np.dtype(_INTEGERS[element.width.data])
+    return np.dtype(_FLOATS[type(element)])
+
+
+def _reciprocal(x: Array) -> Array:
+    return np.divide(np.float32(1), x)
+
+
+def _scalar(x: Array, value: float | None) -> Any:
+    assert value is not None
+    return x.dtype.type(value)
+
+
+_NATIVE: dict[str, Callable[..., Array]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "max": np.maximum,
+    "min": np.minimum,
+    "adds": lambda x, scalar: np.add(x, _scalar(x, scalar)),
+    "muls": lambda x, scalar: np.multiply(x, _scalar(x, scalar)),
+    "maxs": lambda x, scalar: np.maximum(x, _scalar(x, scalar)),
+    "mins": lambda x, scalar: np.minimum(x, _scalar(x, scalar)),
+    "abs": np.abs,
+    "exp": np.exp,
+    "ln": np.log,
+    "sqrt": np.sqrt,
+    "rec": _reciprocal,
+    "relu": lambda x: np.maximum(x, x.dtype.type(0)),
+}
+"""Each native function of the table on arrays of one dtype, f32 or i32."""
+
+
+def apply(name: str, *operands: Array, scalar: float | None = None) -> Array:
+    """The function `name` of the table on arrays that broadcast against each other; expansions run in native functions."""
+    with np.errstate(all="ignore"):
+        return expand(_Numpy(), name, operands, scalar)
+
+
+@dataclass(frozen=True)
+class _Numpy:
+    """An emitter that computes at once."""
+
+    def apply(self, name: str, *operands: Array, scalar: float | None = None) -> Array:
+        function = _NATIVE[name]
+        return function(*operands, scalar=scalar) if FUNCTIONS[name].has_scalar else function(*operands)
+
+
+def cast(x: Array, dtype: np.dtype[Any]) -> Array:
+    """Convert to `dtype`: round to nearest even between floats, truncate from float to integer, compare with zero to boolean."""
+    if x.dtype == dtype:
+        return x
+    with np.errstate(all="ignore"):
+        return x.astype(dtype)
+
+
+def mmad(a: Array, b: Array, accumulator: Array | None) -> Array:
+    """One cube instruction: a (…, m, k) times b (…, k, n), row-major, in the accumulator's type; added to `accumulator` if given.
+
+    Floats are widened to f32, 8-bit integers to i32. The bits depend on the shapes, so callers pass valid elements only.
+    """
+    wide = np.dtype(np.int32) if a.dtype.kind in "iu" else np.dtype(np.float32)
+    with np.errstate(all="ignore"):
+        product = np.matmul(np.ascontiguousarray(cast(a, wide)), np.ascontiguousarray(cast(b, wide)))
+        return product if accumulator is None else np.add(accumulator, product)
