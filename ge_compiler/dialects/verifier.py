@@ -1,0 +1,72 @@
+"""What every module must satisfy, whatever its level: each op's own verifier, and that values are defined before they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import NoReturn
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.irdl.dominance import DominanceInfo
+from xdsl.utils.exceptions import VerifyException
+
+from ge_compiler.dialects.diagnostics import CompileError, Note
+
+
+def verify_module(module: ModuleOp) -> None:
+    """Raises `CompileError`, located, at the first op that breaks a rule."""
+    try:
+        module.verify()
+    except VerifyException as error:
+        _raise_at_culprit(module, error)
+    for region in module.regions:
+        _check_region(region, set())
+
+
+def _raise_at_culprit(module: ModuleOp, error: VerifyException) -> NoReturn:
+    """xDSL's checks of blocks and terminators do not say which op they are about: look for it."""
+    for op in module.walk():
+        try:
+            op.verify(verify_nested_ops=False)
+        except VerifyException as found:
+            raise CompileError.at(op, str(found).removeprefix(f"Operation {op.name} ")) from error
+        if any(not block.ops for region in op.regions for block in region.blocks) and op.name in str(error):
+            raise CompileError.at(op, "has an empty block where a terminator is expected") from error
+    raise CompileError.at(module, str(error)) from error
+
+
+def _check_region(region: Region, outside: Set[SSAValue]) -> None:
+    blocks = tuple(region.blocks)
+    if len(blocks) == 1:
+        _check_block(blocks[0], set(outside))
+        return
+    dominance = DominanceInfo(region)
+    for block in blocks:
+        above = (other for other in blocks if dominance.strictly_dominates(other, block))
+        _check_block(block, {*outside, *(value for other in above for value in _defined_in(other))})
+
+
+def _defined_in(block: Block) -> list[SSAValue]:
+    return [*block.args, *(result for op in block.ops for result in op.results)]
+
+
+def _check_block(block: Block, available: set[SSAValue]) -> None:
+    available.update(block.args)
+    for op in block.ops:
+        for index, operand in enumerate(op.operands):
+            if operand not in available:
+                raise _not_available(op, index, operand)
+        for region in op.regions:
+            _check_region(region, available)
+        available.update(op.results)
+
+
+def _not_available(op: Operation, index: int, operand: SSAValue) -> CompileError:
+    name = f" (%{operand.name_hint})" if operand.name_hint else ""
+    owner = operand.owner
+    home = owner if isinstance(owner, Block) else owner.parent
+    definition = owner.parent_op() if isinstance(owner, Block) else owner
+    encloses = home is not None and home.find_ancestor_op_in_block(op) is not None
+    what = "is used before it is defined" if encloses else "is defined in a region that does not enclose this use"
+    notes = () if definition is None else (Note("defined here", definition.location),)
+    return CompileError.at(op, f"operand #{index}{name} {what}", *notes)
