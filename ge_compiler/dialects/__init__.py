@@ -21,7 +21,7 @@ LEVELS = ("ge", "fused", "tile", "buf", "npu")
 """Our dialects, from the graph down to instructions."""
 
 _MODULES = {
-    **{name: ("xdsl.dialects." + name, name.capitalize()) for name in ("arith", "builtin", "func", "memref", "scf", "tensor")},
+    **{name.lower(): ("xdsl.dialects." + name.lower(), name) for name in ("Arith", "Builtin", "Func", "MemRef", "Scf", "Tensor")},
     **{name: ("ge_compiler.dialects." + name, name.upper()) for name in LEVELS},
 }
 DIALECTS = tuple(sorted(_MODULES))

@@ -67,7 +67,14 @@ def _odd_rational(emit: Emitter, x: Any, bound: float, numerator: Sequence[float
 
 # Rational minimax fits of erf(√t)/√t on [0, 3.9²] and tanh(√t)/√t on [0, 9²] (relative error 1.7e-8 and 9e-11; at most 5.5 units in the
 # last place when evaluated in f32). Both reach 1 at the bound, so that infinities give exactly ±1.
-_ERF_P = (1.1283791065216064, 0.1896607130765915, 0.05266730859875679, 0.0037380948197096586, 0.00028505807858891785, 2.0665368083427893e-06)
+_ERF_P = (
+    1.1283791065216064,
+    0.1896607130765915,
+    0.05266730859875679,
+    0.0037380948197096586,
+    0.00028505807858891785,
+    2.0665368083427893e-06,
+)
 _ERF_Q = (1.0, 0.5014151930809021, 0.11381646245718002, 0.01491377130150795, 0.0011573182418942451, 3.827047476079315e-05)
 _TANH_P = (
     1.0,

@@ -1,0 +1,70 @@
+"""The `buf` dialect: buffers with a space, an offset, a size and slots. The order of instructions between pipes is left open.
+
+Ops of `tile` stand here in destination-passing form on memrefs. `buf.alloc` asks for room; `plan-memory` replaces it by `buf.at`, which
+says where. On-chip buffers belong to kernels; buffers in global memory belong to `@main` and lie in one arena. Extents of ragged tiles are
+the sizes of `memref.subview`s of static buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, MemRefType, StringAttr, i64
+from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, opt_operand_def, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+Buffer = MemRefType[Attribute]
+
+
+def _check_static(type_: Attribute) -> None:
+    assert isinstance(type_, MemRefType)
+    if DYNAMIC_INDEX in type_.get_shape():
+        raise VerifyException(f"a buffer has a static shape, got {type_}; extents of ragged tiles are sizes of memref.subview")
+
+
+@irdl_op_definition
+class AllocOp(IRDLOperation):
+    """A buffer that has no address yet. `label` names it in byte tables."""
+
+    name = "buf.alloc"
+
+    label = prop_def(StringAttr)
+    result = result_def(MemRefType)
+
+    assembly_format = "$label attr-dict `:` type($result)"
+
+    def __init__(self, label: str, result: Buffer):
+        super().__init__(properties={"label": StringAttr(label)}, result_types=[result])
+
+    def verify_(self) -> None:
+        _check_static(self.result.type)
+
+
+@irdl_op_definition
+class AtOp(IRDLOperation):
+    """The buffer at a byte offset of its memory space; with several offsets, `slot` chooses one."""
+
+    name = "buf.at"
+
+    label = prop_def(StringAttr)
+    offsets = prop_def(DenseArrayBase.constr(i64))
+    slot = opt_operand_def(IndexType)
+    result = result_def(MemRefType)
+
+    assembly_format = "$label $offsets (`slot` $slot^)? attr-dict `:` type($result)"
+
+    def __init__(self, label: StringAttr, offsets: Sequence[int], result: Buffer, slot: SSAValue | None = None):
+        properties = {"label": label, "offsets": DenseArrayBase.from_list(i64, offsets)}
+        super().__init__(operands=[slot], properties=properties, result_types=[result])
+
+    def verify_(self) -> None:
+        _check_static(self.result.type)
+        offsets = self.offsets.get_values()
+        if not offsets or min(offsets) < 0:
+            raise VerifyException(f"needs at least one offset, none of them negative, got {list(offsets)}")
+        if (len(offsets) > 1) != (self.slot is not None):
+            raise VerifyException(f"has {len(offsets)} offsets; give 'slot' exactly where there are several")
+
+
+BUF = Dialect("buf", [AllocOp, AtOp])

@@ -1,0 +1,88 @@
+"""Generates one op per entry of the table of functions for the dialects `fused`, `tile` and `npu`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, TypeVar
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, StringAttr, f32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, irdl_op_definition, prop_def
+from xdsl.utils.exceptions import VerifyException
+
+from ge_compiler.dialects.functions import FUNCTIONS, Function
+
+Scalar = FloatAttr[Any] | IntegerAttr[Any]
+
+
+class ElementwiseOp(IRDLOperation):
+    """One function of the table; subclasses say what its operands and its result are."""
+
+    FUNCTION: ClassVar[str]
+
+    @property
+    def function(self) -> Function:
+        return FUNCTIONS[self.FUNCTION]
+
+    @property
+    def scalar(self) -> float | int | None:
+        """The value of the `scalar` attribute, if the function has one."""
+        attribute = self.properties.get("scalar")
+        return attribute.value.data if isinstance(attribute, FloatAttr | IntegerAttr) else None
+
+    def verify_element(self, element: Attribute) -> None:
+        """Check that the function computes in `element`, and that the scalar, if any, is of it."""
+        if str(element) not in self.function.dtypes:
+            raise VerifyException(f"computes in {' or '.join(self.function.dtypes)}, got {element}; insert a cast")
+        attribute = self.properties.get("scalar")
+        if isinstance(attribute, FloatAttr | IntegerAttr) and attribute.type != element:
+            raise VerifyException(f"scalar is {attribute.type}, but the operands are {element}")
+
+
+ElementwiseOpT = TypeVar("ElementwiseOpT", bound=ElementwiseOp)
+
+
+def scalar_attribute(value: float | int, element: Attribute) -> Scalar:
+    """`value` as the `scalar` of an op that computes in `element` (f32 or i32)."""
+    return IntegerAttr(int(value), element) if isinstance(element, IntegerType) else FloatAttr(float(value), f32)
+
+
+def define(
+    dialect: str,
+    prefix: str,
+    base: type[ElementwiseOpT],
+    functions: Iterable[Function],
+    fields: Callable[[Function], dict[str, Any]],
+) -> dict[str, type[ElementwiseOpT]]:
+    """An op class `<dialect>.<prefix><name>` for each function, by name; `fields` gives its operands, results and format."""
+    return {function.name: _define_one(dialect, prefix, base, function, fields(function)) for function in functions}
+
+
+def _define_one(dialect: str, prefix: str, base: type[ElementwiseOpT], function: Function, fields: dict[str, Any]) -> type[ElementwiseOpT]:
+    namespace: dict[str, Any] = {
+        "__doc__": function.summary + ".",
+        "__annotations__": {"FUNCTION": ClassVar[str]},
+        "__module__": base.__module__,
+        "name": f"{dialect}.{prefix}{function.name}",
+        "FUNCTION": function.name,
+        "irdl_options": (ParsePropInAttrDict(),),
+        **fields,
+    }
+    if function.has_scalar:
+        namespace["scalar_value"] = prop_def(FloatAttr | IntegerAttr, prop_name="scalar")
+    class_name = "".join(part.capitalize() for part in f"{prefix}{function.name}".split("_")) + "Op"
+    return irdl_op_definition(type(class_name, (base,), namespace))
+
+
+def operand_names(function: Function) -> tuple[str, ...]:
+    """Names of the tensor operands of an elementwise op."""
+    return ("x",) if function.operands == 1 else ("lhs", "rhs")
+
+
+def elementwise_operands(op: ElementwiseOp) -> list[SSAValue]:
+    """The tensor operands, without a destination."""
+    return list(op.operands)[: op.function.operands]
+
+
+def string_array(values: Iterable[str]) -> list[StringAttr]:
+    return [StringAttr(value) for value in values]
