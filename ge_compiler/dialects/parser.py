@@ -21,7 +21,7 @@ def parse_module(text: str | bytes, filename: str = "<text>", context: Context |
     `filename` names the text in locations and messages. `context` decides which dialects the text may use
     (all of ours by default). Raises `CompileError` where the text is malformed or, with `verify`, where the module is invalid.
     """
-    source = _decode(text, filename) if isinstance(text, bytes) else text
+    source = decode(text, filename) if isinstance(text, bytes) else text
     parser: LocatingParser | None = None
     try:
         parser = LocatingParser(dialects.context() if context is None else context, source, filename)
@@ -38,7 +38,8 @@ def parse_module(text: str | bytes, filename: str = "<text>", context: Context |
     return module
 
 
-def _decode(text: bytes, filename: str) -> str:
+def decode(text: bytes, filename: str) -> str:
+    """The text of a file. Raises `CompileError` at the first byte that is not UTF-8."""
     try:
         return text.decode()
     except UnicodeDecodeError as error:
