@@ -49,8 +49,7 @@ from xdsl.utils.exceptions import VerifyException
 from ge_compiler.dialects.elementwise import ElementwiseOp, define, operand_names, string_array
 from ge_compiler.dialects.functions import FUNCTIONS, Function
 from ge_compiler.dialects.ge.shapes import broadcast, show
-
-Tensor = TensorType[Attribute]
+from ge_compiler.dialects.types import Tensor, tensor_type
 
 
 class FusedElementwiseOp(ElementwiseOp):
@@ -60,7 +59,7 @@ class FusedElementwiseOp(ElementwiseOp):
     result = result_def(T)
 
     def verify_(self) -> None:
-        self.verify_element(type_of(self.result).get_element_type())
+        self.verify_element(tensor_type(self.result).get_element_type())
 
 
 def _fields(function: Function) -> dict[str, Any]:
@@ -101,7 +100,7 @@ class MatmulOp(IRDLOperation):
         super().__init__(operands=[a, b], properties={k: UnitAttr() for k, v in flags.items() if v}, result_types=[result])
 
     def verify_(self) -> None:
-        a, b, result = type_of(self.a), type_of(self.b), type_of(self.result)
+        a, b, result = tensor_type(self.a), tensor_type(self.b), tensor_type(self.result)
         for name, t in (("a", a), ("b", b)):
             if len(t.get_shape()) < 2:
                 raise VerifyException(f"{name} must have at least two dimensions, got {t}")
@@ -112,7 +111,9 @@ class MatmulOp(IRDLOperation):
             raise VerifyException(f"accumulates {a.get_element_type()} in {wide}, got a result of {result.get_element_type()}; cast it")
         m, n, k_a, k_b = self.extents()
         if k_a != k_b:
-            raise VerifyException(f"contracting dimensions differ: a {show(a.get_shape())} gives K={k_a}, b {show(b.get_shape())} gives K={k_b}")
+            raise VerifyException(
+                f"contracting dimensions differ: a {show(a.get_shape())} gives K={k_a}, b {show(b.get_shape())} gives K={k_b}"
+            )
         batch = broadcast([a.get_shape()[:-2], b.get_shape()[:-2]])
         if batch is None or (*batch, m, n) != result.get_shape():
             raise VerifyException(f"result is {result}, but the operands {show(a.get_shape())} and {show(b.get_shape())} do not give it")
@@ -125,7 +126,7 @@ class MatmulOp(IRDLOperation):
 
     @staticmethod
     def _matrix(value: SSAValue, transposed: UnitAttr | None) -> tuple[int, int]:
-        rows, columns = type_of(value).get_shape()[-2:]
+        rows, columns = tensor_type(value).get_shape()[-2:]
         return (columns, rows) if transposed is not None else (rows, columns)
 
 
@@ -142,10 +143,10 @@ class CastOp(IRDLOperation):
     assembly_format = "$x attr-dict `:` type($x) `to` type($result)"
 
     def __init__(self, x: SSAValue, element: Attribute):
-        super().__init__(operands=[x], result_types=[TensorType(element, type_of(x).get_shape())])
+        super().__init__(operands=[x], result_types=[TensorType(element, tensor_type(x).get_shape())])
 
     def verify_(self) -> None:
-        if type_of(self.x).get_shape() != type_of(self.result).get_shape():
+        if tensor_type(self.x).get_shape() != tensor_type(self.result).get_shape():
             raise VerifyException(f"keeps the shape, but goes from {self.x.type} to {self.result.type}")
 
 
@@ -166,7 +167,7 @@ class BroadcastOp(IRDLOperation):
         super().__init__(operands=[x], properties={"dimensions": DenseArrayBase.from_list(i64, dimensions)}, result_types=[result])
 
     def verify_(self) -> None:
-        source, result = type_of(self.x), type_of(self.result)
+        source, result = tensor_type(self.x), tensor_type(self.result)
         dimensions = self.dimensions.get_values()
         if source.get_element_type() != result.get_element_type():
             raise VerifyException(f"keeps the element type, but goes from {source} to {result}")
@@ -193,7 +194,7 @@ class FullOp(IRDLOperation):
         super().__init__(properties={"value": value}, result_types=[result])
 
     def verify_(self) -> None:
-        if self.value.type != type_of(self.result).get_element_type():
+        if self.value.type != tensor_type(self.result).get_element_type():
             raise VerifyException(f"value is {self.value.type}, but the result is {self.result.type}")
 
 
@@ -310,7 +311,9 @@ class LaunchOp(IRDLOperation):
     def verify_(self) -> None:
         expected = [d.type for d in self.destinations if isinstance(d.type, TensorType)]
         if [y.type for y in self.outputs] != expected:
-            raise VerifyException(f"results ({_types([y.type for y in self.outputs])}) must be the tensor destinations ({_types(expected)})")
+            raise VerifyException(
+                f"results ({_types([y.type for y in self.outputs])}) must be the tensor destinations ({_types(expected)})"
+            )
         kernel = self.kernel()
         if kernel is None:
             raise VerifyException(f"@{self.kernel_name} is not a kernel of this module")
@@ -318,21 +321,22 @@ class LaunchOp(IRDLOperation):
         given_in, given_out = [x.type for x in self.inputs], [d.type for d in self.destinations]
         matches = (inputs, results) == (given_in, given_out) if results else inputs == given_in + given_out
         if not matches:
-            raise VerifyException(f"@{self.kernel_name} takes ({_types(inputs)}) -> ({_types(results)}), got ({_types(given_in)}) into ({_types(given_out)})")
+            raise VerifyException(
+                f"@{self.kernel_name} takes ({_types(inputs)}) -> ({_types(results)}), got ({_types(given_in)}) into ({_types(given_out)})"
+            )
 
 
 def _types(types: Sequence[Attribute]) -> str:
     return ", ".join(map(str, types))
 
 
-def type_of(value: SSAValue) -> Tensor:
-    assert isinstance(value.type, TensorType)
-    return value.type
-
-
 def kernels(module: Operation) -> list[FuncOp]:
     """The kernels of a module: its private functions, in the order of the text."""
-    return [f for f in module.regions[0].block.ops if isinstance(f, FuncOp) and f.sym_visibility is not None and f.sym_visibility.data == "private"]
+    return [
+        f
+        for f in module.regions[0].block.ops
+        if isinstance(f, FuncOp) and f.sym_visibility is not None and f.sym_visibility.data == "private"
+    ]
 
 
 FUSED = Dialect(

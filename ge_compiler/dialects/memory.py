@@ -11,13 +11,14 @@ from enum import StrEnum
 from math import prod
 from typing import ClassVar
 
-from xdsl.dialects.builtin import FixedBitwidthType, MemRefType, NoneAttr, TensorType
+from xdsl.dialects.builtin import FixedBitwidthType, NoneAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
-from xdsl.dialects.builtin import StringAttr
+
+from ge_compiler.dialects.types import Buffer, Tensor, shaped_type
 
 BLOCK_BYTES = 32
 """The grain of on-chip memory: rows of a tile in the unified buffer start on a multiple of it."""
@@ -154,11 +155,8 @@ def tile_bytes(shape: tuple[int, ...], bytes_per_element: int, space: Space, lay
 
 def mem_of(type_: Attribute) -> MemAttr:
     """The memory of a tensor or memref type; global memory where the type names none."""
-    if isinstance(type_, TensorType):
-        where = type_.encoding
-    else:
-        assert isinstance(type_, MemRefType), type_
-        where = type_.memory_space
+    shaped = shaped_type(type_)
+    where = shaped.encoding if isinstance(shaped, TensorType) else shaped.memory_space
     if isinstance(where, MemAttr):
         return where
     if isinstance(where, NoneAttr):
@@ -166,7 +164,7 @@ def mem_of(type_: Attribute) -> MemAttr:
     raise VerifyException(f"expected a memory space such as #npu.mem<ub>, got {where}")
 
 
-def bytes_of(type_: TensorType[Attribute] | MemRefType[Attribute]) -> int:
+def bytes_of(type_: Tensor | Buffer) -> int:
     """Bytes of a value of `type_` with a static shape."""
     mem = mem_of(type_)
     return tile_bytes(type_.get_shape(), element_bytes(type_.get_element_type()), mem.space, mem.layout)

@@ -30,8 +30,7 @@ from ge_compiler.dialects.functions import NATIVE, Function
 from ge_compiler.dialects.ge.shapes import broadcast, show
 from ge_compiler.dialects.memory import Layout, MemAttr, Space, mem_of
 from ge_compiler.dialects.target import NpuTarget, Unit
-
-Buffer = MemRefType[Attribute]
+from ge_compiler.dialects.types import buffer_type
 
 
 class InstructionOp(IRDLOperation):
@@ -48,11 +47,6 @@ class InstructionOp(IRDLOperation):
     def unit(self, target: NpuTarget) -> Unit | None:
         """The pipe that executes the instruction on `target`; `None` if it has none."""
         raise NotImplementedError
-
-
-def buffer_type(value: SSAValue) -> Buffer:
-    assert isinstance(value.type, MemRefType)
-    return value.type
 
 
 def _space(value: SSAValue) -> Space:
@@ -302,6 +296,35 @@ class VconvOp(VectorOp):
 
 
 @irdl_op_definition
+class VbrcOp(VectorOp):
+    """Repeat a row, a column or a single element to a tile."""
+
+    name = "npu.vbrc"
+
+    x = operand_def(MemRefType)
+    out = operand_def(MemRefType)
+
+    assembly_format = "`ins` `(` $x `:` type($x) `)` `outs` `(` $out `:` type($out) `)` attr-dict"
+
+    def __init__(self, x: SSAValue, out: SSAValue):
+        super().__init__(operands=[x, out])
+
+    def reads(self) -> Sequence[SSAValue]:
+        return (self.x,)
+
+    def writes(self) -> SSAValue:
+        return self.out
+
+    def verify_(self) -> None:
+        _spaces(self.x, "x", Space.UB)
+        _spaces(self.out, "the result", Space.UB)
+        _same_element(self.x, self.out)
+        shapes = buffer_type(self.x).get_shape(), buffer_type(self.out).get_shape()
+        if any(-1 not in (p, q) and p not in (1, q) for p, q in zip(*shapes, strict=True)):
+            raise VerifyException(f"{self.x.type} cannot be repeated to {self.out.type}: each extent must be 1 or equal")
+
+
+@irdl_op_definition
 class VdupOp(VectorOp):
     """Fill a tile with one value."""
 
@@ -363,6 +386,6 @@ class PipeBarrierOp(IRDLOperation):
 
 NPU = Dialect(
     "npu",
-    [LoadOp, Load2dOp, FixpipeOp, StoreOp, MmadOp, *VECTOR.values(), VconvOp, VdupOp, PipeBarrierOp],
+    [LoadOp, Load2dOp, FixpipeOp, StoreOp, MmadOp, *VECTOR.values(), VconvOp, VbrcOp, VdupOp, PipeBarrierOp],
     [MemAttr, LoadFormatAttr, PipeAttr],
 )

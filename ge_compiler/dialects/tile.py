@@ -53,6 +53,7 @@ from ge_compiler.dialects.elementwise import ElementwiseOp, define, elementwise_
 from ge_compiler.dialects.functions import FUNCTIONS, Function
 from ge_compiler.dialects.ge.shapes import broadcast, show
 from ge_compiler.dialects.memory import Space, mem_of
+from ge_compiler.dialects.types import Buffer, Tensor, shaped_type, tensor_type
 
 DYNAMIC = -(2**63)
 """How a static index list marks an SSA value."""
@@ -160,12 +161,10 @@ class ForallOp(IRDLOperation):
 class TileOp(IRDLOperation):
     """An op with a value form on tensors and a destination-passing form on memrefs."""
 
-    def tile_type(self) -> TensorType[Attribute] | MemRefType[Attribute]:
+    def tile_type(self) -> Tensor | Buffer:
         """The type of the tile that the op makes."""
         result = self.destination()
-        type_ = result.type if result is not None else self.results[0].type
-        assert isinstance(type_, TensorType | MemRefType)
-        return type_
+        return shaped_type(result if result is not None else self.results[0])
 
     def destination(self) -> SSAValue | None:
         """The buffer that is written `into`, in destination-passing form."""
@@ -188,8 +187,7 @@ def _in(value: SSAValue | Attribute, name: str, *spaces: Space) -> None:
 
 
 def _matrix(type_: Attribute, name: str) -> None:
-    assert isinstance(type_, TensorType | MemRefType)
-    if len(type_.get_shape()) != 2:
+    if len(shaped_type(type_).get_shape()) != 2:
         raise VerifyException(f"{name} must have rank 2, got {type_}")
 
 
@@ -238,7 +236,7 @@ class _SlicingOp(TileOp):
         source: SSAValue,
         offsets: Sequence[SSAValue | int],
         valid: Sequence[SSAValue | int],
-        result: TensorType[Attribute] | None = None,
+        result: Tensor | None = None,
         out: SSAValue | None = None,
         flags: Sequence[str] = (),
     ):
@@ -262,13 +260,14 @@ class _SlicingOp(TileOp):
 
     def verify_slice(self) -> None:
         self.verify_form()
-        assert isinstance(self.source.type, TensorType | MemRefType)
         _matrix(self.tile_type(), "the tile")
-        _check_index_list("offsets", self.offsets, self.static_offsets, len(self.source.type.get_shape()))
+        _check_index_list("offsets", self.offsets, self.static_offsets, len(shaped_type(self.source).get_shape()))
         _check_index_list("valid extents", self.valid, self.static_valid, 2)
         for extent, room in zip(self.static_valid.get_values(), self.tile_type().get_shape(), strict=True):
             if room not in (-1, DYNAMIC) and extent > room:
-                raise VerifyException(f"valid extents {list(self.static_valid.get_values())} exceed the tile {show(self.tile_type().get_shape())}")
+                raise VerifyException(
+                    f"valid extents {list(self.static_valid.get_values())} exceed the tile {show(self.tile_type().get_shape())}"
+                )
 
 
 _SLICE_FORMAT = (
@@ -317,7 +316,7 @@ class UndefOp(IRDLOperation):
     traits = traits_def(Pure())
     assembly_format = "attr-dict `:` type($result)"
 
-    def __init__(self, type: TensorType[Attribute]):
+    def __init__(self, type: Tensor):
         super().__init__(result_types=[type])
 
 
@@ -336,10 +335,12 @@ class MmadOp(TileOp):
     init = operand_def(i1)
     result = opt_result_def(TensorType)
 
-    assembly_format = "$a `,` $b `,` $accumulator `init` $init attr-dict `:` type($a) `,` type($b) `,` type($accumulator) (`->` type($result)^)?"
+    assembly_format = (
+        "$a `,` $b `,` $accumulator `init` $init attr-dict `:` type($a) `,` type($b) `,` type($accumulator) (`->` type($result)^)?"
+    )
 
     def __init__(self, a: SSAValue, b: SSAValue, accumulator: SSAValue, init: SSAValue):
-        result = accumulator.type if isinstance(accumulator.type, TensorType) else None
+        result = tensor_type(accumulator) if isinstance(accumulator.type, TensorType) else None
         super().__init__(operands=[a, b, accumulator, init], result_types=[result])
 
     def destination(self) -> SSAValue | None:
@@ -364,7 +365,7 @@ class CastOp(TileOp):
 
     assembly_format = "$x (`into` $out^)? attr-dict `:` type($x) (`into` type($out)^)? (`to` type($result)^)?"
 
-    def __init__(self, x: SSAValue, result: TensorType[Attribute] | None = None, out: SSAValue | None = None):
+    def __init__(self, x: SSAValue, result: Tensor | None = None, out: SSAValue | None = None):
         super().__init__(operands=[x, out], result_types=[result])
 
     def verify_(self) -> None:
@@ -393,7 +394,7 @@ class FullOp(TileOp):
         self,
         value: FloatAttr[Any] | IntegerAttr[Any],
         valid: Sequence[SSAValue | int],
-        result: TensorType[Attribute] | None = None,
+        result: Tensor | None = None,
         out: SSAValue | None = None,
     ):
         dynamic, static = split_index_list(valid)
@@ -411,6 +412,45 @@ class FullOp(TileOp):
             raise VerifyException(f"value is {self.value.type}, but the tile is {self.tile_type()}")
 
 
+@irdl_op_definition
+class BroadcastOp(TileOp):
+    """Repeat a row, a column or a single element of the unified buffer; `valid` names the extents of the result."""
+
+    name = "tile.broadcast"
+
+    x = operand_def(TensorType | MemRefType)
+    valid = var_operand_def(IndexType)
+    out = opt_operand_def(MemRefType)
+    static_valid = prop_def(DenseArrayBase.constr(i64))
+    result = opt_result_def(TensorType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    custom_directives = (DynamicIndexList,)
+    assembly_format = (
+        f"$x `valid` {_index_list('valid')} (`into` $out^)? attr-dict `:` type($x) (`into` type($out)^)? (`to` type($result)^)?"
+    )
+
+    def __init__(self, x: SSAValue, valid: Sequence[SSAValue | int], result: Tensor | None = None, out: SSAValue | None = None):
+        dynamic, static = split_index_list(valid)
+        super().__init__(operands=[x, dynamic, out], properties={"static_valid": static}, result_types=[result])
+
+    @property
+    def mixed_valid(self) -> list[SSAValue | int]:
+        """Valid rows and columns of the tile."""
+        return join_index_list(self.valid, self.static_valid)
+
+    def verify_(self) -> None:
+        self.verify_form()
+        _in(self.x, "x", Space.UB)
+        _in(self.tile_type(), "the result", Space.UB)
+        _check_index_list("valid extents", self.valid, self.static_valid, 2)
+        x, result = shaped_type(self.x), self.tile_type()
+        if x.get_element_type() != result.get_element_type():
+            raise VerifyException(f"keeps the element type, but goes from {x} to {result}")
+        if any(-1 not in (p, q) and p not in (1, q) for p, q in zip(x.get_shape(), result.get_shape(), strict=True)):
+            raise VerifyException(f"{x} cannot be repeated to {result}: each extent must be 1 or equal")
+
+
 class TileElementwiseOp(ElementwiseOp, TileOp):
     """A function of the table on tiles in the unified buffer, which broadcast where an extent is 1."""
 
@@ -423,11 +463,10 @@ class TileElementwiseOp(ElementwiseOp, TileOp):
         self.verify_element(type_.get_element_type())
         shapes: list[tuple[int, ...]] = []
         for i, x in enumerate(elementwise_operands(self)):
-            assert isinstance(x.type, TensorType | MemRefType)
             _in(x, f"operand #{i}", Space.UB)
-            if x.type.get_element_type() != type_.get_element_type():
+            if shaped_type(x).get_element_type() != type_.get_element_type():
                 raise VerifyException(f"operand #{i} is {x.type}, but the result is {type_}")
-            shapes.append(x.type.get_shape())
+            shapes.append(shaped_type(x).get_shape())
         _in(type_, "the result", Space.UB)
         if -1 not in {d for s in (*shapes, type_.get_shape()) for d in s} and broadcast(shapes) != type_.get_shape():
             raise VerifyException(f"operands {' and '.join(map(show, shapes))} do not broadcast to {show(type_.get_shape())}")
@@ -460,12 +499,11 @@ class ViewOp(IRDLOperation):
     traits = traits_def(Pure())
     assembly_format = "$source attr-dict `:` type($source) `to` type($result)"
 
-    def __init__(self, source: SSAValue, result: TensorType[Attribute]):
+    def __init__(self, source: SSAValue, result: Tensor):
         super().__init__(operands=[source], result_types=[result])
 
     def verify_(self) -> None:
-        source, result = self.source.type, self.result.type
-        assert isinstance(source, TensorType) and isinstance(result, TensorType)
+        source, result = tensor_type(self.source), tensor_type(self.result)
         if source.get_element_type() != result.get_element_type() or source.element_count() != result.element_count():
             raise VerifyException(f"keeps the elements, but goes from {source} to {result}")
 
@@ -495,12 +533,11 @@ class StoreOp(IRDLOperation):
         return join_index_list(self.offsets, self.static_offsets)
 
     def verify_(self) -> None:
-        assert isinstance(self.into.type, TensorType | MemRefType) and isinstance(self.tile.type, TensorType | MemRefType)
         _in(self.tile, "the tile", Space.UB)
         _in(self.into, "the destination", Space.GM)
-        if self.tile.type.get_element_type() != self.into.type.get_element_type():
+        if shaped_type(self.tile).get_element_type() != shaped_type(self.into).get_element_type():
             raise VerifyException(f"the tile is {self.tile.type}, but the destination is {self.into.type}; insert a cast")
-        _check_index_list("offsets", self.offsets, self.static_offsets, len(self.into.type.get_shape()))
+        _check_index_list("offsets", self.offsets, self.static_offsets, len(shaped_type(self.into).get_shape()))
 
 
 def schedule_of(kernel: Operation) -> ScheduleAttr | None:
@@ -511,6 +548,6 @@ def schedule_of(kernel: Operation) -> ScheduleAttr | None:
 
 TILE = Dialect(
     "tile",
-    [ForallOp, LoadOp, MoveOp, UndefOp, MmadOp, CastOp, FullOp, *ELEMENTWISE.values(), ViewOp, StoreOp],
+    [ForallOp, LoadOp, MoveOp, UndefOp, MmadOp, CastOp, FullOp, BroadcastOp, *ELEMENTWISE.values(), ViewOp, StoreOp],
     [ScheduleAttr],
 )

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
     DYNAMIC_INDEX,
+    DenseIntOrFPElementsAttr,
     FloatAttr,
     MemRefType,
     ModuleOp,
@@ -41,8 +41,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ge_compiler.dialects.functions import FUNCTIONS
 from ge_compiler.dialects.ge import shapes
-
-Tensor = TensorType[Attribute]
+from ge_compiler.dialects.types import Tensor
 
 
 class GeOp(IRDLOperation):
@@ -198,19 +197,19 @@ class BatchMatMulV2Op(MatMulBase):
 
 @irdl_op_definition
 class ConstOp(GeOp):
-    """A small constant. Large ones are weights, whose bytes live outside the IR."""
+    """A small constant; a memref once `@main`'s values have addresses. Large ones are weights, whose bytes live outside the IR."""
 
     name = "ge.Const"
     SHAPE_RULE: ClassVar[str] = "constant"
     MEANING: ClassVar[str] = "constant"
 
     value = prop_def(DenseIntOrFPElementsAttr)
-    y = result_def(TensorType)
+    y = result_def(TensorType | MemRefType)
 
     traits = traits_def(Pure(), ConstantLike())
 
-    def __init__(self, value: DenseIntOrFPElementsAttr):
-        super().__init__(properties={"value": value}, result_types=[value.get_type()])
+    def __init__(self, value: DenseIntOrFPElementsAttr, type: Attribute | None = None):
+        super().__init__(properties={"value": value}, result_types=[type or value.get_type()])
 
     @classmethod
     def parse(cls, parser: Parser) -> ConstOp:
@@ -218,7 +217,8 @@ class ConstOp(GeOp):
         value = parser.parse_attribute()
         if not isinstance(value, DenseIntOrFPElementsAttr) or not isinstance(value.get_type(), TensorType):
             parser.raise_error("expected a constant such as dense<1.0> : tensor<4xf16>")
-        op = cls(value)
+        type_ = parser.parse_type() if parser.parse_optional_punctuation("->") is not None else None
+        op = cls(value, type_)
         op.attributes |= attributes
         return op
 
@@ -226,6 +226,9 @@ class ConstOp(GeOp):
         printer.print_op_attributes(self.attributes)
         printer.print_string(" ")
         printer.print_attribute(self.value)
+        if self.y.type != self.value.get_type():
+            printer.print_string(" -> ")
+            printer.print_attribute(self.y.type)
 
 
 @irdl_op_definition
@@ -283,12 +286,6 @@ def find_weight(op: Operation, name: str) -> WeightOp | None:
 def weights(module: ModuleOp) -> list[WeightOp]:
     """The weights of `module` in the order of the text."""
     return [op for op in module.body.block.ops if isinstance(op, WeightOp)]
-
-
-def type_of(value: SSAValue) -> Tensor:
-    """The tensor type of an operand of a `ge` op."""
-    assert isinstance(value.type, TensorType)
-    return value.type
 
 
 GE = Dialect("ge", [*ELEMENTWISE.values(), GeluV2Op, CastOp, MatMulV2Op, BatchMatMulV2Op, ConstOp, WeightOp, LoadWeightOp])

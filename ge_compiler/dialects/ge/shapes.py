@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i8, i32
+from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
+
+from ge_compiler.dialects.types import Tensor, shaped_type, tensor_type
 
 if TYPE_CHECKING:
     from ge_compiler.dialects.ge import CastOp, ConstOp, ElementwiseOp, GeOp, MatMulBase
 
-Tensor = TensorType[Attribute]
 Shape = tuple[int, ...]
 
 
@@ -22,8 +23,8 @@ def show(shape: Shape) -> str:
 
 
 def shape_and_element(type_: Attribute) -> tuple[Shape, Attribute]:
-    assert isinstance(type_, TensorType | MemRefType)
-    return type_.get_shape(), type_.get_element_type()
+    shaped = shaped_type(type_)
+    return shaped.get_shape(), shaped.get_element_type()
 
 
 def is_compatible(written: Attribute, expected: Tensor) -> bool:
@@ -49,13 +50,8 @@ def broadcast(shapes: Sequence[Shape]) -> Shape | None:
     return tuple(result)
 
 
-def _operand(value: SSAValue) -> Tensor:
-    assert isinstance(value.type, TensorType)
-    return value.type
-
-
 def elementwise(op: ElementwiseOp) -> list[Tensor]:
-    types = [_operand(x) for x in op.operands]
+    types = [tensor_type(x) for x in op.operands]
     element = types[0].get_element_type()
     for i, t in enumerate(types):
         if t.get_element_type() != element:
@@ -67,27 +63,22 @@ def elementwise(op: ElementwiseOp) -> list[Tensor]:
 
 
 def cast(op: CastOp) -> list[Tensor]:
-    result = op.y.type
-    assert isinstance(result, TensorType)
-    return [TensorType(result.get_element_type(), _operand(op.x).get_shape())]
+    return [TensorType(tensor_type(op.y).get_element_type(), tensor_type(op.x).get_shape())]
 
 
 def constant(op: ConstOp) -> list[Tensor]:
-    type_ = op.value.get_type()
-    if not isinstance(type_, TensorType):
-        raise VerifyException(f"value must be a tensor, got {type_}")
-    return [type_]
+    return [tensor_type(op.value.get_type())]
 
 
 def matmul(op: MatMulBase) -> list[Tensor]:
     for name, x in (("x1", op.x1), ("x2", op.x2)):
-        if len(_operand(x).get_shape()) != 2:
+        if len(tensor_type(x).get_shape()) != 2:
             raise VerifyException(f"{name} must be a matrix, got {x.type}; use ge.BatchMatMulV2 for stacks of matrices")
     return batch_matmul(op)
 
 
 def batch_matmul(op: MatMulBase) -> list[Tensor]:
-    a, b = _operand(op.x1), _operand(op.x2)
+    a, b = tensor_type(op.x1), tensor_type(op.x2)
     for name, t in (("x1", a), ("x2", b)):
         if len(t.get_shape()) < 2:
             raise VerifyException(f"{name} must have at least two dimensions, got {t}")
@@ -103,7 +94,12 @@ def batch_matmul(op: MatMulBase) -> list[Tensor]:
     if batch is None:
         raise VerifyException(f"batch dimensions do not broadcast: x1 has {show(tuple(batch_a))}, x2 has {show(tuple(batch_b))}")
     _check_bias(op, n)
-    return [TensorType(a.get_element_type(), (*batch, m, n))]
+    return [TensorType(_accumulated(a.get_element_type()), (*batch, m, n))]
+
+
+def _accumulated(element: Attribute) -> Attribute:
+    """The element type of a product: 8-bit integers add up in 32 bits."""
+    return i32 if element == i8 else element
 
 
 def _transposed(shape: Shape, swap: bool) -> Shape:
@@ -117,9 +113,9 @@ def _side(name: str, type_: Tensor, transposed: object) -> str:
 def _check_bias(op: MatMulBase, n: int) -> None:
     if op.bias is None:
         return
-    bias = _operand(op.bias)
-    if len(bias.get_shape()) != 1 or not is_compatible(bias, TensorType(_operand(op.x1).get_element_type(), (n,))):
-        raise VerifyException(f"bias must have one element per column ({n}) of type {_operand(op.x1).get_element_type()}, got {bias}")
+    bias, element = tensor_type(op.bias), _accumulated(tensor_type(op.x1).get_element_type())
+    if not is_compatible(bias, TensorType(element, (n,))):
+        raise VerifyException(f"bias must have one element per column ({n}) of type {element}, got {bias}")
 
 
 def infer(op: GeOp) -> Sequence[Tensor]:
