@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, StringAttr, UnitAttr, i1
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IntegerAttr, MemRefType, StringAttr, UnitAttr, i1
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -68,7 +68,7 @@ def _same_element(x: SSAValue, y: SSAValue) -> None:
 def _same_shape(x: SSAValue, y: SSAValue, transposed: bool = False) -> None:
     a, b = buffer_type(x).get_shape(), buffer_type(y).get_shape()
     a = a[::-1] if transposed else a
-    if any(-1 not in (p, q) and p != q for p, q in zip(a, b, strict=True)):
+    if any(DYNAMIC_INDEX not in (p, q) and p != q for p, q in zip(a, b, strict=True)):
         raise VerifyException(f"extents differ: {x.type} and {y.type}{' (transposed)' if transposed else ''}")
 
 
@@ -221,7 +221,7 @@ class MmadOp(InstructionOp):
         _spaces(self.b, "b", Space.L0B)
         _spaces(self.out, "the accumulator", Space.L0C)
         (m, k_a), (k_b, n), c = (buffer_type(x).get_shape() for x in (self.a, self.b, self.out))
-        if any(-1 not in (p, q) and p != q for p, q in ((k_a, k_b), (m, c[0]), (n, c[1]))):
+        if any(DYNAMIC_INDEX not in (p, q) and p != q for p, q in ((k_a, k_b), (m, c[0]), (n, c[1]))):
             raise VerifyException(f"extents differ: a {show((m, k_a))}, b {show((k_b, n))}, accumulator {show(c)}")
 
 
@@ -252,7 +252,7 @@ class VectorElementwiseOp(ElementwiseOp, VectorOp):
                 raise VerifyException(f"operand #{i} is {x.type}, but the result is {self.out.type}")
         _spaces(self.out, "the result", Space.UB)
         shapes = [buffer_type(x).get_shape() for x in (*self.reads(), self.out)]
-        if -1 not in {d for s in shapes for d in s} and broadcast(shapes[:-1]) != shapes[-1]:
+        if DYNAMIC_INDEX not in {d for s in shapes for d in s} and broadcast(shapes[:-1]) != shapes[-1]:
             raise VerifyException(f"operands {' and '.join(map(show, shapes[:-1]))} do not broadcast to {show(shapes[-1])}")
 
 
@@ -320,7 +320,7 @@ class VbrcOp(VectorOp):
         _spaces(self.out, "the result", Space.UB)
         _same_element(self.x, self.out)
         shapes = buffer_type(self.x).get_shape(), buffer_type(self.out).get_shape()
-        if any(-1 not in (p, q) and p not in (1, q) for p, q in zip(*shapes, strict=True)):
+        if any(DYNAMIC_INDEX not in (p, q) and p not in (1, q) for p, q in zip(*shapes, strict=True)):
             raise VerifyException(f"{self.x.type} cannot be repeated to {self.out.type}: each extent must be 1 or equal")
 
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     DenseArrayBase,
     DictionaryAttr,
     FloatAttr,
@@ -55,7 +56,7 @@ from ge_compiler.dialects.ge.shapes import broadcast, show
 from ge_compiler.dialects.memory import Space, mem_of
 from ge_compiler.dialects.types import Buffer, Tensor, shaped_type, tensor_type
 
-DYNAMIC = -(2**63)
+DYNAMIC = DYNAMIC_INDEX
 """How a static index list marks an SSA value."""
 
 SCHEDULE_KEYS: dict[str, str] = {
@@ -264,7 +265,7 @@ class _SlicingOp(TileOp):
         _check_index_list("offsets", self.offsets, self.static_offsets, len(shaped_type(self.source).get_shape()))
         _check_index_list("valid extents", self.valid, self.static_valid, 2)
         for extent, room in zip(self.static_valid.get_values(), self.tile_type().get_shape(), strict=True):
-            if room not in (-1, DYNAMIC) and extent > room:
+            if room != DYNAMIC and extent > room:
                 raise VerifyException(
                     f"valid extents {list(self.static_valid.get_values())} exceed the tile {show(self.tile_type().get_shape())}"
                 )
@@ -447,7 +448,7 @@ class BroadcastOp(TileOp):
         x, result = shaped_type(self.x), self.tile_type()
         if x.get_element_type() != result.get_element_type():
             raise VerifyException(f"keeps the element type, but goes from {x} to {result}")
-        if any(-1 not in (p, q) and p not in (1, q) for p, q in zip(x.get_shape(), result.get_shape(), strict=True)):
+        if any(DYNAMIC not in (p, q) and p not in (1, q) for p, q in zip(x.get_shape(), result.get_shape(), strict=True)):
             raise VerifyException(f"{x} cannot be repeated to {result}: each extent must be 1 or equal")
 
 
@@ -468,7 +469,7 @@ class TileElementwiseOp(ElementwiseOp, TileOp):
                 raise VerifyException(f"operand #{i} is {x.type}, but the result is {type_}")
             shapes.append(shaped_type(x).get_shape())
         _in(type_, "the result", Space.UB)
-        if -1 not in {d for s in (*shapes, type_.get_shape()) for d in s} and broadcast(shapes) != type_.get_shape():
+        if DYNAMIC not in {d for s in (*shapes, type_.get_shape()) for d in s} and broadcast(shapes) != type_.get_shape():
             raise VerifyException(f"operands {' and '.join(map(show, shapes))} do not broadcast to {show(type_.get_shape())}")
 
 
