@@ -1,0 +1,1 @@
+"""What rewrites share: new ops carry the location of the op that they come from."""
