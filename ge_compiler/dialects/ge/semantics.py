@@ -44,7 +44,7 @@ def constant(op: ConstOp, operands: Sequence[Array]) -> list[Array]:
     type_ = op.value.get_type()
     assert isinstance(type_, TensorType)
     values = np.array(op.value.get_values(), dtype=semantics.dtype_of(type_.get_element_type()))
-    return [np.broadcast_to(values, type_.get_shape()) if values.size == 1 else values.reshape(type_.get_shape())]
+    return [np.broadcast_to(values.reshape(()), type_.get_shape()) if values.size == 1 else values.reshape(type_.get_shape())]
 
 
 def matmul(op: MatMulBase, operands: Sequence[Array]) -> list[Array]:
