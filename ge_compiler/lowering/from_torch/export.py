@@ -1,0 +1,105 @@
+"""From a module and example inputs to a functional graph of aten operators, composite ones kept; refusals in the user's terms."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import inspect
+import warnings
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any, cast
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import OutputKind
+from torch.utils import _pytree as pytree  # pyright: ignore[reportPrivateUsage]
+
+from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.lowering.from_torch.dtypes import torch_dtype
+from ge_compiler.lowering.from_torch.locations import line_of_traceback
+
+_MUTATIONS = {OutputKind.BUFFER_MUTATION: "buffer", OutputKind.USER_INPUT_MUTATION: "input", OutputKind.PARAMETER_MUTATION: "parameter"}
+
+
+@contextlib.contextmanager
+def evaluating(model: torch.nn.Module) -> Generator[None, None, None]:
+    """Every submodule in eval mode, no gradients; the modes are restored."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for module, training in modes:
+            module.training = training
+
+
+def with_dtype(model: torch.nn.Module, dtype: str | None) -> torch.nn.Module:
+    """`model` itself if its floating tensors have `dtype` already, else a converted copy: the caller's model is not touched."""
+    if dtype is None:
+        return model
+    tensors = [t for t in (*model.parameters(), *model.buffers()) if t.is_floating_point()]
+    if all(t.dtype is torch_dtype(dtype) for t in tensors):
+        return model
+    return copy.deepcopy(model).to(torch_dtype(dtype))
+
+
+def cast_floats(value: Any, dtype: str | None) -> Any:
+    """`value` with every floating tensor in it converted to `dtype`."""
+    if dtype is None:
+        return value
+
+    def convert(leaf: Any) -> Any:
+        return leaf.to(torch_dtype(dtype)) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf
+
+    return pytree.tree_map(convert, value)
+
+
+def forward_parameters(model: torch.nn.Module) -> tuple[str, ...]:
+    """The parameter names of `forward` that positional arguments bind to; one that takes the rest has its star."""
+    named = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(model.forward).parameters.values()
+    rest = inspect.Parameter.VAR_POSITIONAL
+    return tuple(f"*{p.name}" if p.kind is rest else p.name for p in parameters if p.kind in (*named, rest))
+
+
+def export(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> ExportedProgram:
+    """The functional aten graph of `model` on these inputs. Raises `CompileError` where torch cannot trace it, or we cannot take it."""
+    _check_call(model, args, kwargs)
+    with evaluating(model), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's own, about its internals
+        try:
+            exported = torch.export.export(model, tuple(args), dict(kwargs), strict=False).run_decompositions({})
+        except Exception as error:
+            reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+            message = f"torch.export could not trace {type(model).__name__}: {reason}"
+            raise CompileError(message, line_of_traceback(error.__traceback__)) from error
+    _check_supported(exported)
+    return exported
+
+
+def _check_call(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    signature = inspect.signature(model.forward)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        names = ", ".join(signature.parameters)
+        raise CompileError(f"the inputs do not fit {type(model).__name__}.forward({names}): {error}") from None
+
+
+def _check_supported(exported: ExportedProgram) -> None:
+    for spec in exported.graph_signature.output_specs:
+        if spec.kind in _MUTATIONS:
+            raise CompileError(
+                f"the model changes its {_MUTATIONS[spec.kind]} '{spec.target}' in place, which is not supported yet; "
+                "pass such state in and return it instead"
+            )
+    if exported.range_constraints:
+        raise CompileError("the model's shapes depend on its data or on symbolic sizes, which is not supported yet; use fixed sizes")
+
+
+def structure_in_order(exported: ExportedProgram) -> Any:
+    """The nest of the model's results with each leaf replaced by its number in the flat list of results."""
+    spec = exported.call_spec.out_spec
+    assert spec is not None
+    return cast("Any", pytree.tree_unflatten(range(spec.num_leaves), spec))

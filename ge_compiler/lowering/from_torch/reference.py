@@ -1,0 +1,76 @@
+"""
+The f64 reference: the exported graph with every float value in f64.
+
+Weights and inputs are those of the run's dtype, so their rounding is part of the question and not of the error. Casts between float types
+are identities; integers and booleans stay exact. This is not `model.double()`, which would round nothing but also drop casts of the user.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator, Sequence
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Interpreter, Node
+
+from ge_compiler.lowering.from_torch.parameters import parameters_of
+from ge_compiler.runtime.signature import Array
+
+_IGNORED = ("aten._assert_tensor_metadata.default",)
+
+
+def evaluate(exported: ExportedProgram, inputs: Sequence[torch.Tensor]) -> list[Array]:
+    """The tensors that `exported` gives for its tensor inputs, floats in f64, in the order of its results."""
+    parameters = parameters_of(exported)
+    values = iter(inputs)
+    arguments: list[Any] = []
+    for node in exported.graph.find_nodes(op="placeholder"):
+        if node.name in parameters:
+            arguments.append(_widened(parameters[node.name].tensor.detach()))
+        else:
+            arguments.append(_widened(next(values)) if isinstance(node.meta.get("val"), torch.Tensor) else node.meta.get("val"))
+    with torch.no_grad(), _default_dtype(torch.float64):
+        results = _Wide(exported.graph_module).run(*arguments)
+    return [result.numpy() for result in results if isinstance(result, torch.Tensor)]
+
+
+class _Wide(Interpreter):
+    """Runs a graph whose float values are all f64."""
+
+    def run_node(self, n: Node) -> Any:
+        if n.op == "call_function" and str(n.target) in _IGNORED:
+            return None
+        return _map(super().run_node(n), _widened)
+
+    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return super().call_function(target, _map(args, _wide_dtype), _map(kwargs, _wide_dtype))
+
+
+@contextlib.contextmanager
+def _default_dtype(dtype: torch.dtype) -> Generator[None, None, None]:
+    """The dtype that torch gives to the quotient of two integers, among others."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def _widened(value: Any) -> Any:
+    return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+
+def _wide_dtype(value: Any) -> Any:
+    return torch.float64 if isinstance(value, torch.dtype) and value.is_floating_point else value
+
+
+def _map(value: Any, function: Any) -> Any:
+    if isinstance(value, tuple | list):
+        items: list[Any] = [_map(item, function) for item in value]
+        return tuple(items) if isinstance(value, tuple) else items
+    if isinstance(value, dict):
+        return {key: _map(item, function) for key, item in value.items()}
+    return function(value)

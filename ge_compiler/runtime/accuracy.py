@@ -1,0 +1,158 @@
+"""
+How far a result is from the truth, and how far it may be: the one table of tolerances.
+
+The truth is an f64 evaluation with the same rounded weights and inputs. A result is good if its error, at most and in the root mean
+square, is within `FACTOR` times the error of eager PyTorch in the same dtype plus `ULPS` units in the last place of the tensor's largest
+value; if its cosine with the truth reaches the dtype's bound; and if NaN and infinities stand where eager has them. Integers are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ge_compiler.runtime.signature import DTYPES, FLOATS, Array, dtype_name
+
+FACTOR = 2.0
+ULPS = 1.0
+COSINE = {"f32": 0.99999, "f16": 0.9999, "bf16": 0.999}
+"""The least cosine by dtype, where neither tensor is all zero."""
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """One tensor against the f64 reference; elements that are NaN or infinite anywhere are compared by their place alone."""
+
+    dtype: str
+    elements: int
+    max_abs: float
+    rms: float
+    max_ulp: float
+    """Largest error in units in the last place of its own element."""
+    cosine: float | None
+    """`None` where a tensor is all zero or has no finite element."""
+    eager_max_abs: float
+    eager_rms: float
+    allowed_max_abs: float
+    allowed_rms: float
+    misplaced: int
+    """Elements that are NaN or infinite where eager PyTorch is not, or the other way round."""
+    max_abs_to_eager: float
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Every part of the rule that is broken, with its figures."""
+        broken: list[str] = []
+        if self.misplaced:
+            broken.append(f"{self.misplaced} of {self.elements} elements are NaN or infinite on one side only")
+        if not self.max_abs <= self.allowed_max_abs:
+            broken.append(f"max error {self.max_abs:.3g} exceeds {self.allowed_max_abs:.3g}")
+        if not self.rms <= self.allowed_rms:
+            broken.append(f"rms error {self.rms:.3g} exceeds {self.allowed_rms:.3g}")
+        if self.cosine is not None and self.cosine < COSINE.get(self.dtype, 1.0):
+            broken.append(f"cosine {self.cosine:.6f} is below {COSINE[self.dtype]}")
+        return tuple(broken)
+
+    @property
+    def within(self) -> bool:
+        return not self.failures
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"within": self.within, "failures": list(self.failures)}
+
+
+def measure(actual: Array, reference: Array, eager: Array, dtype: str | None = None) -> Metrics:
+    """
+    Compares tensors of one shape. `reference` is f64 (or an exact integer), `eager` PyTorch's own result in the dtype of the run.
+
+    `dtype` is that dtype where it is not that of `actual` (a program that computes in f16 for an f32 model). Raises `ValueError` if
+    shapes differ.
+    """
+    if not actual.shape == reference.shape == eager.shape:
+        raise ValueError(f"shapes differ: {actual.shape}, reference {reference.shape}, eager {eager.shape}")
+    name = dtype or dtype_name(actual.dtype)
+    if name not in FLOATS:
+        return _exact(name, actual, reference)
+    a, r, e = (x.astype(np.float64).reshape(-1) for x in (actual, reference, eager))
+    misplaced = int(np.count_nonzero(_kinds(a) != _kinds(e)))
+    finite = np.isfinite(a) & np.isfinite(r) & np.isfinite(e)
+    a, r, e = a[finite], r[finite], e[finite]
+    unit = ULPS * ulp(float(np.max(np.abs(r), initial=0.0)), name)
+    eager_max, eager_rms = _largest(e - r), _rms(e - r)
+    return Metrics(
+        dtype=name,
+        elements=actual.size,
+        max_abs=_largest(a - r),
+        rms=_rms(a - r),
+        max_ulp=float(np.max(np.abs(a - r) / ulps(r, name), initial=0.0)),
+        cosine=_cosine(a, r),
+        eager_max_abs=eager_max,
+        eager_rms=eager_rms,
+        allowed_max_abs=FACTOR * eager_max + unit,
+        allowed_rms=FACTOR * eager_rms + unit,
+        misplaced=misplaced,
+        max_abs_to_eager=_largest(a - e),
+    )
+
+
+def ulps(values: Array, dtype: str) -> Array:
+    """The unit in the last place of each finite f64 value when it is held in `dtype`; that of the smallest subnormal near 0."""
+    info = ml_dtypes.finfo(DTYPES[dtype])
+    _, exponents = np.frexp(np.abs(values))
+    exponents = np.where(values == 0, info.minexp + 1, np.maximum(exponents, info.minexp + 1))
+    return np.ldexp(1.0, exponents - 1 - info.nmant)
+
+
+def ulp(value: float, dtype: str) -> float:
+    """The unit in the last place of one value."""
+    return float(ulps(np.array([value]), dtype)[0])
+
+
+def identical(a: Array, b: Array) -> bool:
+    """Whether two arrays have the same shape, dtype and bits."""
+    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+def _exact(name: str, actual: Array, reference: Array) -> Metrics:
+    difference = np.abs(actual.astype(np.float64) - reference.astype(np.float64))
+    differing = int(np.count_nonzero(actual != reference))
+    largest = max(_largest(difference), 1.0) if differing else 0.0
+    return Metrics(
+        dtype=name,
+        elements=actual.size,
+        max_abs=largest,
+        rms=_rms(difference),
+        max_ulp=largest,
+        cosine=None,
+        eager_max_abs=0.0,
+        eager_rms=0.0,
+        allowed_max_abs=0.0,
+        allowed_rms=0.0,
+        misplaced=0,
+        max_abs_to_eager=largest,
+    )
+
+
+def _kinds(values: Array) -> Array:
+    """0 for a finite value, 1 for NaN, 2 and 3 for the infinities."""
+    return np.where(np.isnan(values), 1, np.where(np.isposinf(values), 2, np.where(np.isneginf(values), 3, 0)))
+
+
+def _largest(difference: Array) -> float:
+    return float(np.max(np.abs(difference), initial=0.0))
+
+
+def _rms(difference: Array) -> float:
+    return math.sqrt(float(np.mean(np.square(difference)))) if difference.size else 0.0
+
+
+def _cosine(a: Array, b: Array) -> float | None:
+    scale_a, scale_b = _largest(a), _largest(b)
+    if scale_a == 0 or scale_b == 0:
+        return None
+    a, b = a / scale_a, b / scale_b
+    return float(np.dot(a, b) / math.sqrt(float(np.dot(a, a)) * float(np.dot(b, b))))
