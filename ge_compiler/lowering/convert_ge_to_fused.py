@@ -50,7 +50,9 @@ class _Region:
         if value in self.inputs:
             return self.block.args[self.inputs.index(value)]
         self.inputs.append(value)
-        return self.block.insert_arg(value.type, len(self.block.args))
+        argument = self.block.insert_arg(value.type, len(self.block.args))
+        argument.name_hint = value.name_hint or f"x{len(self.inputs)}"
+        return argument
 
     def cast(self, value: SSAValue, element: Attribute) -> SSAValue:
         return value if tensor_type(value).get_element_type() == element else self.add(fused.CastOp(value, element))

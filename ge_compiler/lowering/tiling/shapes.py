@@ -1,0 +1,52 @@
+"""The sizes of a kernel's tiles: its schedule, held to its domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.func import FuncOp
+
+from ge_compiler.dialects import tile
+from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.lowering.tiling.domain import Domain
+
+
+@dataclass(frozen=True)
+class TileShape:
+    """Sizes in elements: a tile of the domain, and the parts of the contraction that L1 and L0 hold."""
+
+    rows: int
+    columns: int
+    k: int
+    k0: int
+
+    @property
+    def matrix(self) -> tuple[int, int]:
+        return self.rows, self.columns
+
+    def grid(self, domain: Domain) -> tuple[int, ...]:
+        """Tiles along each group of the domain."""
+        *points, rows, columns = domain.sizes
+        return (*points, -(-rows // self.rows), -(-columns // self.columns))
+
+
+def keys_of(domain: Domain) -> tuple[str, ...]:
+    """The keys of a schedule that mean something for this kernel."""
+    return tuple(tile.SCHEDULE_KEYS) if domain.anchor is not None else ("m", "n")
+
+
+def clip(domain: Domain, values: dict[str, int]) -> TileShape:
+    """The tile sizes that a complete schedule gives: no larger than the domain, and never 0."""
+    rows, columns = domain.sizes[-2:]
+    k = max(1, min(values.get("k", 1), domain.contraction))
+    return TileShape(max(1, min(values["m"], rows)), max(1, min(values["n"], columns)), k, min(values.get("k0", 1), k))
+
+
+def tile_shape(domain: Domain, kernel: FuncOp) -> TileShape:
+    """The tile sizes of a scheduled kernel. Raises `CompileError` if its schedule is incomplete."""
+    schedule = tile.schedule_of(kernel)
+    values = {} if schedule is None else schedule.values()
+    missing = [key for key in keys_of(domain) if key not in values]
+    if missing:
+        raise CompileError.at(kernel, f"@{kernel.sym_name.data} has no {', '.join(missing)} in its schedule; run select-schedule first")
+    return clip(domain, values)
