@@ -1,0 +1,118 @@
+"""Bufferizes `@main`: launches write into buffers, and what the function returned are its last arguments."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, TensorType, i64
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.tensor import EmptyOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from ge_compiler.dialects import buf
+from ge_compiler.dialects.diagnostics import CompileError, Note
+from ge_compiler.dialects.fused import LaunchOp
+from ge_compiler.dialects.ge import LoadWeightOp
+from ge_compiler.dialects.tile import ViewOp
+from ge_compiler.dialects.types import tensor_type
+from ge_compiler.lowering.bufferization.buffers import Labels, bufferize_arguments, bufferize_view, memref_of, update_signature
+from ge_compiler.transforms.rewriting.inserter import Inserter
+
+RESULTS_ATTRIBUTE = "results"
+"""How many of the last arguments of a function are its results."""
+
+
+def bufferize_main(function: FuncOp) -> None:
+    """Rewrites `function` from tensors to memrefs in place. Raises `CompileError` where a result would need a copy."""
+    if not any(isinstance(type_, TensorType) for type_ in (*function.function_type.inputs, *function.function_type.outputs)):
+        return
+    labels = Labels()
+    bufferize_arguments(function)
+    for op in list(function.body.block.ops):
+        match op:
+            case LaunchOp():
+                _launch(op, labels)
+            case LoadWeightOp():
+                Rewriter.replace_value_with_new_type(op.y, memref_of(tensor_type(op.y)))
+            case ViewOp():
+                bufferize_view(op)
+            case EmptyOp() | ReturnOp():
+                pass  # the launch that fills an empty tensor makes its buffer
+            case _:
+                raise CompileError.at(op, "has no place here; once kernels have loops, a function is a list of launches")
+    _returns(function)
+    for op in list(function.body.block.ops):
+        if isinstance(op, EmptyOp):
+            _erase_empty(op)
+
+
+def _launch(op: LaunchOp, labels: Labels) -> None:
+    for value in op.inputs:
+        if isinstance(value.owner, EmptyOp):
+            raise CompileError.at(op, "reads an empty tensor, which nobody has written", Note("made here", value.owner.location))
+    destinations = [_destination(op, value, labels) for value in op.destinations]
+    new = LaunchOp.create(operands=[*op.inputs, *destinations], properties=op.properties, attributes=op.attributes)
+    Inserter(op)(new)
+    for result, destination in zip(op.outputs, destinations, strict=True):
+        result.replace_all_uses_with(destination)
+    op.detach()
+    op.erase()
+
+
+def _destination(op: LaunchOp, value: SSAValue, labels: Labels) -> SSAValue:
+    """Each launch gets buffers of its own, also where one empty tensor stands for several destinations."""
+    if not isinstance(value.owner, EmptyOp):
+        raise CompileError.at(op, "writes into a value that others may read; a destination must be a tensor.empty")
+    name = op.op_name.data
+    hint = next((result.name_hint for result in op.outputs if result.name_hint), name)
+    return Inserter(op)(buf.AllocOp(labels.unique(name), memref_of(tensor_type(value))), hint).result
+
+
+def _returns(function: FuncOp) -> None:
+    """What a launch computes for the caller is written straight into an argument."""
+    last = function.body.block.last_op
+    assert isinstance(last, ReturnOp)
+    results: list[BlockArgument] = []
+    for i in range(len(last.operands)):
+        value = last.operands[i]
+        owner = value.owner
+        if not isinstance(owner, buf.AllocOp):
+            raise CompileError.at(last, f"result #{i} is {_describe(value, results)}; it needs a kernel that copies it")
+        argument = function.body.block.insert_arg(value.type, len(function.body.block.args))
+        argument.name_hint = f"out{i}"
+        results.append(argument)
+        value.replace_all_uses_with(argument)
+        owner.detach()
+        owner.erase()
+    Inserter(last)(ReturnOp())
+    last.detach()
+    last.erase()
+    function.attributes[RESULTS_ATTRIBUTE] = IntegerAttr(len(results), i64)
+    _extend_argument_attributes(function, len(results))
+    update_signature(function)
+
+
+def _describe(value: SSAValue, results: list[BlockArgument]) -> str:
+    if value in results:
+        return f"the same value as result #{results.index(value)}" if isinstance(value, BlockArgument) else ""
+    if isinstance(value, BlockArgument):
+        return f"the input %{value.name_hint or value.index} itself"
+    return "a weight itself" if isinstance(value.owner, LoadWeightOp) else "a view of another value"
+
+
+def _extend_argument_attributes(function: FuncOp, results: int) -> None:
+    if function.arg_attrs is None and function.res_attrs is None:
+        return
+    empty = DictionaryAttr({})
+    inputs = len(function.body.block.args) - results
+    arguments = function.arg_attrs.data if function.arg_attrs is not None else (empty,) * inputs
+    outputs = function.res_attrs.data if function.res_attrs is not None else (empty,) * results
+    function.arg_attrs = ArrayAttr((*arguments, *outputs))
+    function.res_attrs = None
+
+
+def _erase_empty(op: Operation) -> None:
+    users = [use.operation for use in op.results[0].uses]
+    if users:
+        raise CompileError.at(users[0], "uses an empty tensor, which nobody has written", Note("made here", op.location))
+    op.detach()
+    op.erase()

@@ -1,0 +1,231 @@
+"""Bufferizes one kernel: every on-chip tile gets a buffer, every op writes into one, accumulators stay in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.memref import SubviewOp
+from xdsl.dialects.scf import ForOp, YieldOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ge_compiler.dialects import buf
+from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.elementwise import elementwise_operands
+from ge_compiler.dialects.memory import Space, mem_of
+from ge_compiler.dialects.tile import (
+    BroadcastOp,
+    CastOp,
+    FullOp,
+    LoadOp,
+    MmadOp,
+    MoveOp,
+    TileElementwiseOp,
+    TileOp,
+    UndefOp,
+    ViewOp,
+)
+from ge_compiler.dialects.types import buffer_type, tensor_type
+from ge_compiler.lowering.bufferization.buffers import (
+    Extent,
+    Labels,
+    Tile,
+    bufferize_arguments,
+    bufferize_view,
+    known_extents,
+    memref_of,
+)
+from ge_compiler.lowering.bufferization.in_place import check_in_place, check_yielded
+from ge_compiler.transforms.rewriting.inserter import Inserter
+
+
+def bufferize_kernel(kernel: FuncOp) -> None:
+    """Rewrites `kernel` from tensors to memrefs in place. Raises `CompileError` where that would need a copy."""
+    if kernel.function_type.outputs.data:
+        raise CompileError.at(kernel, "returns tensors; a kernel with loops writes into destinations: run convert-fused-to-tile first")
+    check_in_place(kernel)
+    bufferize_arguments(kernel)
+    _KernelBufferizer().block(kernel.body.block)
+    for op in list(kernel.walk()):
+        if isinstance(op, UndefOp | SubviewOp) and not op.results[0].uses:
+            _erase(op)
+
+
+class _KernelBufferizer:
+    """Goes through the ops in order and replaces each tile by a view of its buffer."""
+
+    def __init__(self) -> None:
+        self.labels = Labels()
+        self.tiles: dict[SSAValue, Tile] = {}
+
+    def block(self, block: Block) -> None:
+        for op in list(block.ops):
+            self.operation(op)
+
+    def operation(self, op: Operation) -> None:
+        match op:
+            case ViewOp():
+                bufferize_view(op)
+            case UndefOp():
+                pass  # whoever takes it over makes the buffer
+            case ForOp():
+                self.loop(op)
+            case MmadOp() if op.results:
+                self.mmad(op)
+            case TileOp() if op.results:
+                self.tile(op)
+            case _:
+                self.other(op)
+
+    def other(self, op: Operation) -> None:
+        """An op that makes no tile: loops over the grid, stores, arithmetic on indices."""
+        if any(isinstance(result.type, TensorType) for result in op.results):
+            raise CompileError.at(op, "makes a tensor, which has no buffer in a kernel")
+        for operand in op.operands:
+            _check_written(op, operand)
+        for region in op.regions:
+            for block in region.blocks:
+                self.block(block)
+
+    def tile(self, op: TileOp) -> None:
+        for operand in op.operands:
+            _check_written(op, operand)
+        tile = Tile(self.allocate(op, op.results[0]), self.extents(op))
+        out = self.define(op, tile)
+        self.replace(op, _destination_passing(op, out, tile.extents), out)
+
+    def mmad(self, op: MmadOp) -> None:
+        rows, columns = self.read(op, op.a).extents[0], self.read(op, op.b).extents[1]
+        taken = self.take_over(op, op.accumulator, op.results[0])
+        out = self.define(op, Tile(taken.buffer, (rows, columns)))
+        self.replace(op, MmadOp(op.a, op.b, out, op.init), out)
+
+    def loop(self, loop: ForOp) -> None:
+        """A loop that carries tiles updates their buffers in place and carries only what is left."""
+        _, *arguments = loop.body.block.args
+        carried = [i for i, argument in enumerate(arguments) if isinstance(argument.type, TensorType)]
+        tiles = [self.take_over(loop, loop.iter_args[i], loop.results[i]) for i in carried]
+        for i, tile in zip(carried, tiles, strict=True):
+            arguments[i].replace_all_uses_with(self.define(loop, tile))
+        self.block(loop.body.block)
+        last = loop.body.block.last_op
+        assert isinstance(last, YieldOp)
+        yielded = [self.read(last, last.operands[i]) for i in carried]
+        for i, before, after in zip(carried, tiles, yielded, strict=True):
+            check_yielded(loop, i, before, after)
+        if not carried:
+            return
+        rest = _without_carried(loop, last, carried)
+        results = iter(rest.results)
+        for i, result in enumerate(loop.results):
+            new = self.define(loop, yielded[carried.index(i)]) if i in carried else next(results)
+            result.replace_all_uses_with(new)
+        _erase(loop)
+
+    def read(self, op: Operation, value: SSAValue) -> Tile:
+        """The tile that an operand of `op` is."""
+        _check_written(op, value)
+        if value not in self.tiles:
+            raise CompileError.at(op, f"reads {value.type}, which no op of this kernel has made")
+        return self.tiles[value]
+
+    def take_over(self, op: Operation, value: SSAValue, result: SSAValue) -> Tile:
+        """The tile that `op` updates in place; a buffer of its own if nobody has written to it."""
+        if isinstance(value.owner, UndefOp):
+            buffer = self.allocate(op, result, value.name_hint or "acc")
+            rows, columns = buffer_type(buffer).get_shape()
+            return Tile(buffer, (rows, columns))
+        if value not in self.tiles:
+            raise CompileError.at(op, f"updates {value.type} in place, which is no tile in an on-chip memory")
+        return self.tiles[value]
+
+    def allocate(self, op: Operation, result: SSAValue, fallback: str | None = None) -> SSAValue:
+        type_ = tensor_type(result)
+        if mem_of(type_).space is Space.GM:
+            raise CompileError.at(op, f"makes a tile in global memory ({type_}), which has no buffer in a kernel")
+        name = result.name_hint or fallback or op.name.partition(".")[2]
+        label = self.labels.unique(name)
+        return Inserter(op)(buf.AllocOp(label, memref_of(type_)), name).result
+
+    def define(self, op: Operation, tile: Tile) -> SSAValue:
+        """The value that stands for `tile` from here on."""
+        view = tile.view(Inserter(op))
+        self.tiles[view] = tile
+        return view
+
+    def replace(self, op: Operation, new: Operation, out: SSAValue) -> None:
+        new.attributes |= op.attributes
+        Inserter(op)(new)
+        op.results[0].replace_all_uses_with(out)
+        _erase(op)
+
+    def extents(self, op: TileOp) -> tuple[Extent, Extent]:
+        """The valid extents of the tile that `op` makes."""
+        match op:
+            case LoadOp() | MoveOp() | FullOp() | BroadcastOp():
+                return known_extents(op.mixed_valid)
+            case CastOp():
+                return self.read(op, op.x).extents
+            case _:
+                assert isinstance(op, TileElementwiseOp), op.name
+                return _broadcast(op, [self.read(op, x) for x in elementwise_operands(op)])
+
+
+def _destination_passing(op: TileOp, out: SSAValue, extents: Sequence[Extent]) -> TileOp:
+    """`op` on memrefs, writing into `out`."""
+    match op:
+        case LoadOp():
+            return LoadOp(op.source, op.mixed_offsets, extents, out=out)
+        case MoveOp():
+            return MoveOp(op.source, op.mixed_offsets, extents, out=out, flags=("transpose",) if op.transpose else ())
+        case FullOp():
+            return FullOp(op.value, extents, out=out)
+        case BroadcastOp():
+            return BroadcastOp(op.x, extents, out=out)
+        case CastOp():
+            return CastOp(op.x, out=out)
+        case _:
+            return type(op).create(operands=[*op.operands, out], properties=op.properties)
+
+
+def _broadcast(op: Operation, tiles: Sequence[Tile]) -> tuple[Extent, Extent]:
+    """The extents of an elementwise result: an operand with room for one row (column) follows the others."""
+    result: list[Extent] = []
+    for axis, name in enumerate(("rows", "columns")):
+        wide = {tile.extents[axis] for tile in tiles if buffer_type(tile.buffer).get_shape()[axis] != 1}
+        if len(wide) > 1:
+            shown = " and ".join(sorted(_show(extent) for extent in wide))
+            raise CompileError.at(op, f"cannot tell that its operands have equally many valid {name}: {shown}; name one extent for both")
+        result.append(wide.pop() if wide else 1)
+    rows, columns = result
+    return rows, columns
+
+
+def _without_carried(loop: ForOp, last: YieldOp, carried: Sequence[int]) -> ForOp:
+    """`loop` without the tiles it carried, whose uses are gone from its body."""
+    _, *arguments = loop.body.block.args
+    keep = [i for i in range(len(arguments)) if i not in carried]
+    Inserter(last)(YieldOp(*(last.operands[i] for i in keep)))
+    _erase(last)
+    for i in reversed(carried):
+        loop.body.block.erase_arg(arguments[i])
+    rest = ForOp(loop.lb, loop.ub, loop.step, [loop.iter_args[i] for i in keep], loop.detach_region(loop.body))
+    rest.attributes |= loop.attributes
+    return Inserter(loop)(rest)
+
+
+def _check_written(op: Operation, value: SSAValue) -> None:
+    if isinstance(value.owner, UndefOp):
+        raise CompileError.at(op, f"reads %{value.name_hint or 'undef'}, a tile without contents; fill it with tile.full")
+
+
+def _show(extent: Extent) -> str:
+    if isinstance(extent, int):
+        return str(extent)
+    return f"%{extent.name_hint}" if extent.name_hint else "an unnamed value"
+
+
+def _erase(op: Operation) -> None:
+    op.detach()
+    op.erase()
