@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ge_compiler.dialects import ge
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.semantics import dtype_of
+from ge_compiler.runtime.files import write_beside, write_chunks
 from ge_compiler.runtime.signature import DTYPES, Array, TensorSpec, dtype_name
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def load_beside(module: ModuleOp, module_path: str | os.PathLike[str]) -> Weight
 
 def _parse(data: Array, source: str) -> WeightStore:
     header, start = _header(data, source)
-    metadata = cast("dict[str, str]", header.pop("__metadata__", {}))
+    keys_of = _keys(header.pop("__metadata__", {}), source)
     arrays: dict[str, Array] = {}
     for name, entry in header.items():
         try:
@@ -130,8 +131,14 @@ def _parse(data: Array, source: str) -> WeightStore:
         if start + end > data.size:
             raise CompileError(f"weight file {source} is short: '{name}' ends at byte {start + end}, the file at {data.size}")
         arrays[name] = data[start + begin : start + end].view(dtype).reshape(shape)
-    keys = json.loads(metadata.get("keys", "{}"))
-    return WeightStore(arrays, {name: tuple(values) for name, values in keys.items()})
+    return WeightStore(arrays, keys_of)
+
+
+def _keys(metadata: Any, source: str) -> dict[str, tuple[str, ...]]:
+    try:
+        return {name: tuple(keys) for name, keys in json.loads(metadata.get("keys", "{}")).items()}
+    except (AttributeError, TypeError, ValueError):
+        raise CompileError(f"weight file {source} is corrupt: its metadata is not understood") from None
 
 
 def _header(data: Array, source: str) -> tuple[dict[str, Any], int]:
@@ -145,38 +152,3 @@ def _header(data: Array, source: str) -> tuple[dict[str, Any], int]:
     if not isinstance(header, dict):
         raise CompileError(f"weight file {source} is not a safetensors file")
     return cast("dict[str, Any]", header), 8 + length
-
-
-class write_beside:
-    """Opens a file beside `path` that takes its place when the block ends, and is removed if it does not end well."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self.temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
-
-    def __enter__(self) -> BinaryIO:
-        try:
-            if self.path.is_dir():
-                raise IsADirectoryError(21, "Is a directory")
-            self.file = self.temporary.open("w+b")
-        except OSError as error:
-            raise CompileError(f"cannot write {self.path}: {error.strerror}") from None
-        return self.file
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        try:
-            self.file.close()
-            if kind is None:
-                self.temporary.replace(self.path)
-        except OSError as failure:
-            self.temporary.unlink(missing_ok=True)
-            raise CompileError(f"cannot write {self.path}: {failure.strerror}") from None
-        if kind is not None:
-            self.temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise CompileError(f"cannot write {self.path}: {error.strerror}") from None
-
-
-def write_chunks(file: BinaryIO, chunks: Iterable[Buffer]) -> int:
-    """Writes `chunks`; the number of bytes."""
-    return sum(file.write(chunk) for chunk in chunks)

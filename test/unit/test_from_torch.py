@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from xdsl.dialects.builtin import NameLoc
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
 
 from ge_compiler.dialects import ge
 from ge_compiler.dialects.diagnostics import CompileError, location_text
@@ -45,7 +46,7 @@ def rand(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
 def run(imported: Imported) -> list[Array]:
     """Executes a `ge` module op by op."""
     main = next(op for op in imported.module.body.block.ops if isinstance(op, FuncOp))
-    values = dict(zip(main.body.block.args, map(to_numpy, imported.inputs), strict=True))
+    values: dict[SSAValue, Array] = dict(zip(main.body.block.args, map(to_numpy, imported.inputs), strict=True))
     for op in main.body.block.ops:
         if isinstance(op, ge.LoadWeightOp):
             values[op.y] = imported.weights[op.weight.root_reference.data]
@@ -110,20 +111,46 @@ BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "sub": torch.sub,
     "sub alpha": lambda x, y: torch.sub(x, y, alpha=3),
 }
+
+
+def scaled_addmm(c: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return torch.addmm(c, a, b, beta=0.5, alpha=2)
+
+
+def addmm_without_addend(c: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return torch.addmm(c, a, b, beta=0)
+
+
+def product_of_transposes(a: Tensor, b: Tensor) -> Tensor:
+    return a.transpose(1, 2) @ b.mT
+
+
+def product_with_transpose(a: Tensor, b: Tensor) -> Tensor:
+    return a @ b.t()
+
+
+def promoting(x: Tensor, y: Tensor) -> Tensor:
+    return x * y + y
+
+
+def integers(x: Tensor, y: Tensor) -> Tensor:
+    return (x * y - 3).clamp(-9, 99) + y
+
+
 PRODUCTS: dict[str, tuple[Callable[..., Tensor], tuple[tuple[int, ...], ...]]] = {
     "addmm": (torch.addmm, ((5,), (4, 6), (6, 5))),
-    "addmm beta alpha": (lambda c, a, b: torch.addmm(c, a, b, beta=0.5, alpha=2), ((4, 5), (4, 6), (6, 5))),
-    "addmm without addend": (lambda c, a, b: torch.addmm(c, a, b, beta=0), ((4, 5), (4, 6), (6, 5))),
+    "addmm beta alpha": (scaled_addmm, ((4, 5), (4, 6), (6, 5))),
+    "addmm without addend": (addmm_without_addend, ((4, 5), (4, 6), (6, 5))),
     "baddbmm": (torch.baddbmm, ((3, 4, 5), (3, 4, 6), (3, 6, 5))),
     "bmm": (torch.bmm, ((3, 4, 6), (3, 6, 5))),
-    "bmm of transposes": (lambda a, b: a.transpose(1, 2) @ b.mT, ((3, 6, 4), (3, 5, 6))),
+    "bmm of transposes": (product_of_transposes, ((3, 6, 4), (3, 5, 6))),
     "empty sum": (torch.mm, ((4, 0), (0, 5))),
     "linear": (nn.functional.linear, ((4, 6), (5, 6), (5,))),
     "linear of a stack": (nn.functional.linear, ((2, 3, 4, 6), (5, 6), (5,))),
     "linear without bias": (nn.functional.linear, ((4, 6), (5, 6))),
     "matmul broadcasts": (torch.matmul, ((2, 1, 4, 6), (3, 6, 5))),
     "mm": (torch.mm, ((4, 6), (6, 5))),
-    "mm of a transpose": (lambda a, b: a @ b.t(), ((4, 6), (5, 6))),
+    "mm of a transpose": (product_with_transpose, ((4, 6), (5, 6))),
 }
 
 
@@ -171,17 +198,17 @@ NEVER_EXPORTED = {
 
 @pytest.mark.parametrize("other", [torch.int32, torch.float16])
 def test_promotion_follows_torch(other: torch.dtype) -> None:
-    check(import_model(Function(lambda x, y: x * y + y), (rand(3, 4), (10 * rand(3, 4)).to(other))))
-    check(import_model(Function(lambda x, y: x / y), (torch.arange(1, 7), torch.arange(2, 8))))
+    check(import_model(Function(promoting), (rand(3, 4), (10 * rand(3, 4)).to(other))))
+    check(import_model(Function(torch.div), (torch.arange(1, 7), torch.arange(2, 8))))
 
 
 def test_integers_are_exact() -> None:
-    imported = import_model(Function(lambda x, y: (x * y - 3).clamp(-9, 99) + y), (torch.arange(-8, 8), torch.arange(16)))
+    imported = import_model(Function(integers), (torch.arange(-8, 8), torch.arange(16)))
     np.testing.assert_array_equal(run(imported)[0], golden_of(imported).eager[0])
 
 
 def test_zero_dimensional_half_keeps_its_type() -> None:
-    imported = import_model(Function(lambda x: x * torch.tensor(0.1)), (rand(3, 4, dtype=torch.float16),))
+    imported = import_model(Function(UNARY["lifted constant"]), (rand(3, 4, dtype=torch.float16),))
     assert imported.signature.outputs[0].dtype == "f16"
 
 
@@ -192,6 +219,7 @@ class Tied(nn.Module):
         self.b = nn.Linear(4, 4, bias=False)
         self.b.weight = self.a.weight
         self.c = nn.Parameter(torch.randn(4, 6).t())
+        self.scale: Tensor
         self.register_buffer("scale", torch.full((4,), 2.0), persistent=False)
 
     def forward(self, x: Tensor) -> dict[str, Any]:
@@ -263,6 +291,7 @@ def test_all_unsupported_operators_are_told_at_once() -> None:
 class Refused(nn.Module):
     def __init__(self) -> None:
         super().__init__()
+        self.count: Tensor
         self.register_buffer("count", torch.zeros(3))
 
     def counts(self, x: Tensor) -> Tensor:
@@ -275,7 +304,7 @@ class Refused(nn.Module):
     def vector(self, x: Tensor) -> Tensor:
         return x @ torch.ones(3)
 
-    def double(self, x: Tensor) -> Tensor:
+    def to_double(self, x: Tensor) -> Tensor:
         return x.double() * 2
 
     def view(self, x: Tensor) -> Tensor:
@@ -291,7 +320,7 @@ class Refused(nn.Module):
         ("boolean", "cast to booleans"),
         ("branches", "torch.export could not trace Refused"),
         ("counts", "changes its buffer 'count' in place"),
-        ("double", "dtype float64"),
+        ("to_double", "dtype float64"),
         ("vector", "rank 2 and 1"),
         ("view", "transposed tensor"),
     ],

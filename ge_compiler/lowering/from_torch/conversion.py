@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, cast
 
 from torch.fx import Node
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerType, StringAttr, TensorType, UnitAttr, f32
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, FloatAttr, IntegerType, StringAttr, TensorType, UnitAttr, f32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ge_compiler.dialects import ge
@@ -96,7 +96,7 @@ class Conversion:
 
     def constant(self, value: float, element: Attribute) -> SSAValue:
         """A constant of rank 0."""
-        return self.emit(ge.ConstOp(DenseIntOrFPElementsAttr.from_list(TensorType(element, []), [value])))
+        return self.emit(ge.ConstOp(splat(TensorType(element, []), value)))
 
     def matmul(self, x1: SSAValue | Transposed, x2: SSAValue | Transposed, bias: SSAValue | None = None) -> SSAValue:
         """The product of two matrices or stacks of matrices in the element type of the result."""
@@ -109,3 +109,8 @@ class Conversion:
         operands: Sequence[Any] = [*map(self.promoted, plain), [] if bias is None else [self.promoted(bias)]]
         properties = {name: UnitAttr() for name, is_set in flags.items() if is_set}
         return self.emit(kind(operands=operands, properties=properties, result_types=[self.result]))
+
+
+def splat(type_: Tensor, value: float) -> DenseIntOrFPElementsAttr:
+    """The constant of `type_` whose elements are all `value`."""
+    return DenseIntOrFPElementsAttr.from_list(cast("TensorType[AnyFloat]", type_), [value])

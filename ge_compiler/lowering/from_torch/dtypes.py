@@ -71,6 +71,6 @@ def to_numpy(tensor: torch.Tensor) -> Array:
 def to_torch(array: Array) -> torch.Tensor:
     """A tensor that shares the memory of an array (which is copied first if it is read-only)."""
     array = array if array.flags.writeable else array.copy()
-    if array.dtype == DTYPES["bf16"]:
-        return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
-    return torch.from_numpy(array)
+    is_bf16 = array.dtype == DTYPES["bf16"]
+    tensor = torch.from_numpy(array.view(np.uint16) if is_bf16 else array)  # pyright: ignore[reportUnknownMemberType]
+    return tensor.view(torch.bfloat16) if is_bf16 else tensor

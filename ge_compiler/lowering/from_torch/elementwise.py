@@ -41,7 +41,7 @@ def _enter_unary(overload: str, mnemonic: str) -> None:
 
 def _enter_binary(overload: str, mnemonic: str) -> None:
     @converts(overload)
-    def binary(c: Conversion, x1: SSAValue, x2: SSAValue | float) -> SSAValue:
+    def binary(c: Conversion, x1: SSAValue, x2: SSAValue | float) -> SSAValue | Transposed:
         if not isinstance(x2, SSAValue):
             return CONVERTERS[overload.removesuffix(".Tensor") + ".Scalar"](c, x1, x2)
         return c.elementwise(mnemonic, c.promoted(x1), c.promoted(x2))

@@ -7,7 +7,7 @@ import copy
 import inspect
 import warnings
 from collections.abc import Generator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
@@ -69,7 +69,8 @@ def export(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any
     with evaluating(model), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's own, about its internals
         try:
-            exported = torch.export.export(model, tuple(args), dict(kwargs), strict=False).run_decompositions({})
+            traced = torch.export.export(model, tuple(args), dict(kwargs), strict=False)
+            exported = traced.run_decompositions({})  # pyright: ignore[reportUnknownMemberType]
         except Exception as error:
             reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
             message = f"torch.export could not trace {type(model).__name__}: {reason}"
@@ -94,12 +95,12 @@ def _check_supported(exported: ExportedProgram) -> None:
                 f"the model changes its {_MUTATIONS[spec.kind]} '{spec.target}' in place, which is not supported yet; "
                 "pass such state in and return it instead"
             )
-    if exported.range_constraints:
+    if exported.range_constraints:  # pyright: ignore[reportUnknownMemberType]
         raise CompileError("the model's shapes depend on its data or on symbolic sizes, which is not supported yet; use fixed sizes")
 
 
-def structure_in_order(exported: ExportedProgram) -> Any:
-    """The nest of the model's results with each leaf replaced by its number in the flat list of results."""
+def nested_like_results(exported: ExportedProgram, leaves: Sequence[Any]) -> Any:
+    """`leaves` in the nest of the model's results."""
     spec = exported.call_spec.out_spec
     assert spec is not None
-    return cast("Any", pytree.tree_unflatten(range(spec.num_leaves), spec))
+    return pytree.tree_unflatten(leaves, spec)

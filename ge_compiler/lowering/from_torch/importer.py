@@ -13,14 +13,14 @@ import difflib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import torch
+from torch._ops import OpOverload
 from torch.export import ExportedProgram
 from torch.fx import Node
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
-    DenseIntOrFPElementsAttr,
     IntegerType,
     LocationAttr,
     ModuleOp,
@@ -37,9 +37,9 @@ from ge_compiler.dialects.diagnostics import CompileError, Note, location_text
 from ge_compiler.dialects.types import tensor_type
 from ge_compiler.dialects.verifier import verify_module
 from ge_compiler.lowering.from_torch import elementwise, matrix_products
-from ge_compiler.lowering.from_torch.conversion import CONVERTERS, Conversion, Declined, Transposed
+from ge_compiler.lowering.from_torch.conversion import CONVERTERS, Conversion, Declined, Transposed, splat
 from ge_compiler.lowering.from_torch.dtypes import element_name, name_of, type_of
-from ge_compiler.lowering.from_torch.export import cast_floats, export, forward_parameters, structure_in_order, with_dtype
+from ge_compiler.lowering.from_torch.export import cast_floats, export, forward_parameters, nested_like_results, with_dtype
 from ge_compiler.lowering.from_torch.locations import line_of, location_of
 from ge_compiler.lowering.from_torch.parameters import Parameter, WeightNames, parameters_of, value_of
 from ge_compiler.runtime.signature import Constant, Signature, TensorSpec, flatten, name_arguments, structure_of
@@ -78,25 +78,25 @@ def import_model(
     supported and its Python lines.
     """
     model = with_dtype(model, dtype)
-    args, kwargs = cast_floats(tuple(args), dtype), cast_floats(dict(kwargs or {}), dtype)
-    exported = export(model, args, kwargs)
+    positional, named = cast_floats((tuple(args), dict(kwargs or {})), dtype)
+    exported = export(model, positional, named)
     graph = _Graph(exported)
     graph.convert()
     parameters = forward_parameters(model)
-    named = name_arguments(parameters, args, kwargs)
-    leaves = [leaf for name, value in named.items() for leaf in flatten(name, value)]
+    arguments = name_arguments(parameters, positional, named)
+    leaves = [leaf for name, value in arguments.items() for leaf in flatten(name, value)]
     module = graph.module([name for name, value in leaves if isinstance(value, torch.Tensor)])
     verify_module(module)
     signature = Signature(
         inputs=tuple(_input_spec(name, value) for name, value in leaves if isinstance(value, torch.Tensor)),
         outputs=graph.output_specs(),
         parameters=parameters,
-        arguments=tuple(named),
+        arguments=tuple(arguments),
         constants={name: value for name, value in leaves if not isinstance(value, torch.Tensor)},
         structure=graph.structure(),
     )
     inputs = tuple(value for _, value in leaves if isinstance(value, torch.Tensor))
-    return Imported(module, graph.weights.store(), signature, exported, model, inputs, args, kwargs)
+    return Imported(module, graph.weights.store(), signature, exported, model, inputs, positional, named)
 
 
 def _input_spec(name: str, tensor: torch.Tensor) -> TensorSpec:
@@ -156,7 +156,7 @@ class _Graph:
             self.values[node] = load.y
 
     def _emit_constant(self, node: Node, type_: TensorType[Attribute], parameter: Parameter) -> None:
-        constant = ge.ConstOp(DenseIntOrFPElementsAttr.from_list(type_, [parameter.tensor.item()]))
+        constant = ge.ConstOp(splat(type_, parameter.tensor.item()))
         constant.location = _named(parameter.key)
         self.block.add_op(constant)
         self.values[node] = constant.y
@@ -201,7 +201,9 @@ class _Graph:
             if isinstance(converted, Transposed) and not takes_transposed:
                 raise Declined("it uses a transposed tensor; only matrix products can yet")
             return converted
-        return [self._argument(item, takes_transposed) for item in value] if isinstance(value, list | tuple) else value
+        if isinstance(value, list | tuple):
+            return [self._argument(item, takes_transposed) for item in cast("Sequence[Any]", value)]
+        return value
 
     def _return(self) -> None:
         values: list[SSAValue] = []
@@ -223,7 +225,7 @@ class _Graph:
     def structure(self) -> Any:
         numbers = iter(range(len(self.results)))
         leaves = [next(numbers) if isinstance(result, Node) else result for result in self.results]
-        return structure_of(_replace_leaves(structure_in_order(self.exported), leaves))
+        return structure_of(nested_like_results(self.exported, leaves))
 
     def module(self, input_names: Sequence[str]) -> ModuleOp:
         for argument, name in zip(self.block.args, input_names, strict=True):
@@ -257,18 +259,9 @@ def _output_spec(name: str, node: Node) -> TensorSpec:
     return TensorSpec(name, type_.get_shape(), element_name(type_.get_element_type()), strides)
 
 
-def _replace_leaves(nest: Any, leaves: Sequence[Any]) -> Any:
-    if isinstance(nest, Mapping):
-        return {key: _replace_leaves(item, leaves) for key, item in nest.items()}
-    if isinstance(nest, tuple | list):
-        items = [_replace_leaves(item, leaves) for item in nest]
-        return tuple(items) if isinstance(nest, tuple) else items
-    return leaves[nest]
-
-
 def _bound(node: Node) -> list[Any]:
     """The arguments of `node` in the order of its schema, defaults filled in."""
-    schema = node.target._schema  # pyright: ignore
+    schema: Any = cast("OpOverload", node.target)._schema  # pyright: ignore[reportPrivateUsage]
     bound: list[Any] = []
     for i, argument in enumerate(schema.arguments):
         if i < len(node.args) and not argument.kwarg_only:

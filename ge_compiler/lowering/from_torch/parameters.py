@@ -33,7 +33,9 @@ def parameters_of(exported: ExportedProgram) -> dict[str, Parameter]:
         if spec.kind is InputKind.USER_INPUT or spec.target is None:
             continue
         held = exported.constants if spec.kind is InputKind.CONSTANT_TENSOR or spec.persistent is False else exported.state_dict
-        found[spec.arg.name] = Parameter(spec.target, held[spec.target])
+        tensor = held[spec.target]
+        assert isinstance(tensor, torch.Tensor)
+        found[spec.arg.name] = Parameter(spec.target, tensor)
     return found
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Interpreter, Node
+from torch.utils import _pytree as pytree  # pyright: ignore[reportPrivateUsage]
 
 from ge_compiler.lowering.from_torch.parameters import parameters_of
 from ge_compiler.runtime.signature import Array
@@ -42,10 +43,10 @@ class _Wide(Interpreter):
     def run_node(self, n: Node) -> Any:
         if n.op == "call_function" and str(n.target) in _IGNORED:
             return None
-        return _map(super().run_node(n), _widened)
+        return pytree.tree_map(_widened, super().run_node(n))
 
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return super().call_function(target, _map(args, _wide_dtype), _map(kwargs, _wide_dtype))
+        return super().call_function(target, *pytree.tree_map(_wide_dtype, (args, kwargs)))
 
 
 @contextlib.contextmanager
@@ -65,12 +66,3 @@ def _widened(value: Any) -> Any:
 
 def _wide_dtype(value: Any) -> Any:
     return torch.float64 if isinstance(value, torch.dtype) and value.is_floating_point else value
-
-
-def _map(value: Any, function: Any) -> Any:
-    if isinstance(value, tuple | list):
-        items: list[Any] = [_map(item, function) for item in value]
-        return tuple(items) if isinstance(value, tuple) else items
-    if isinstance(value, dict):
-        return {key: _map(item, function) for key, item in value.items()}
-    return function(value)
