@@ -14,33 +14,38 @@ if TYPE_CHECKING:
 
 
 class write_beside:
-    """Opens a file beside `path` that takes its place when the block ends, and is removed if it does not end well."""
+    """
+    Opens a file beside `path` that takes its place when the block ends, and is removed if it does not end well.
+
+    A device or a pipe is written directly. Raises `CompileError` where the file cannot be written.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        self.replaces = not self.path.exists() or self.path.is_file()
+        self.written = self.path.with_name(f".{self.path.name}.{os.getpid()}.part") if self.replaces else self.path
 
     def __enter__(self) -> BinaryIO:
         try:
-            if self.path.is_dir():
-                raise IsADirectoryError(21, "Is a directory")
-            self.file = self.temporary.open("w+b")
+            self.file = self.written.open("w+b" if self.replaces else "wb")
         except OSError as error:
-            raise CompileError(f"cannot write {self.path}: {error.strerror}") from None
+            raise self._failed(error) from None
         return self.file
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         try:
             self.file.close()
-            if kind is None:
-                self.temporary.replace(self.path)
+            if kind is None and self.replaces:
+                self.written.replace(self.path)
         except OSError as failure:
-            self.temporary.unlink(missing_ok=True)
-            raise CompileError(f"cannot write {self.path}: {failure.strerror}") from None
-        if kind is not None:
-            self.temporary.unlink(missing_ok=True)
+            kind, error = type(failure), failure
+        if kind is not None and self.replaces:
+            self.written.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise CompileError(f"cannot write {self.path}: {error.strerror}") from None
+            raise self._failed(error) from None
+
+    def _failed(self, error: OSError) -> CompileError:
+        return CompileError(f"cannot write {self.path}: {error.strerror}")
 
 
 def write_chunks(file: BinaryIO, chunks: Iterable[Buffer]) -> int:
