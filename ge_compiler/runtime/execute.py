@@ -1,0 +1,254 @@
+"""Runs a module at any level: `@main` on numpy arrays, kernels as they are launched.
+
+Checked execution is the definition of what a program with addresses means: bounds, reads of bytes that nothing has written, and reads of
+bytes that another buffer has overwritten are errors with a place. Unchecked execution gives the same values for a program without faults.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import random
+from collections import Counter
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+from threadpoolctl import ThreadpoolController  # pyright: ignore[reportMissingTypeStubs]
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, TensorType
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, Operation
+from xdsl.traits import SymbolTable
+
+from ge_compiler.dialects import fused, ge, tile
+from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.ge.shapes import shape_and_element, show
+from ge_compiler.dialects.memory import Space, bytes_of
+from ge_compiler.dialects.semantics import Array, dtype_of
+from ge_compiler.dialects.target import target_of
+from ge_compiler.dialects.types import buffer_type
+from ge_compiler.runtime.interpreters.buffers import TILE_BUFFERS, arena_bytes, buffer_table
+from ge_compiler.runtime.interpreters.control import CONTROL
+from ge_compiler.runtime.interpreters.tensors import TENSORS, TILE_VALUES
+from ge_compiler.runtime.machine import Machine
+from ge_compiler.runtime.memory import Memory, Region
+from ge_compiler.runtime.walk import Factory, Frame, Function, Registers, Step, Table
+
+RESULTS_ATTRIBUTE = "results"
+"""On `@main` once its values have addresses: how many of the last arguments are results."""
+
+
+@dataclass
+class Statistics:
+    """What an execution did."""
+
+    instructions: dict[str, Counter[str]] = field(default_factory=dict[str, "Counter[str]"])
+    """Function -> instruction name -> how often it ran."""
+    launches: Counter[str] = field(default_factory=Counter[str])
+    """Kernel -> how often it was launched."""
+
+    @property
+    def total(self) -> int:
+        """All instructions of all kernels."""
+        return sum(counts.total() for name, counts in self.instructions.items() if name in self.launches)
+
+
+def execute(
+    module: ModuleOp,
+    inputs: Sequence[Array],
+    weights: Mapping[str, Array],
+    *,
+    check: bool = True,
+    statistics: Statistics | None = None,
+    block_order: int | None = None,
+) -> list[Array]:
+    """
+    The results of `@main` on `inputs`, whose shapes and dtypes are those of its arguments.
+
+    `weights` maps symbols to arrays. `check` reports faults of programs with addresses. `block_order` seeds a random order of the
+    blocks of every grid, which must not change a bit. `statistics` is filled. Raises `CompileError` where the inputs do not fit the
+    module or the program is at fault.
+    """
+    main = _main_of(module)
+    with _one_thread(), np.errstate(all="ignore"):
+        run = _Run(module, main, weights, check, block_order)
+        results = run.main(_check_inputs(main, inputs))
+    if statistics is not None:
+        run.report(statistics)
+    return [_own(result, [*inputs, *weights.values()]) for result in results]
+
+
+def _own(result: Array, foreign: Sequence[Array]) -> Array:
+    """A result that its caller may write to."""
+    shared = not result.flags.writeable or any(np.may_share_memory(result, array) for array in foreign)
+    return result.copy() if shared else result
+
+
+@functools.cache
+def _blas() -> Any:
+    # Looking for the libraries costs milliseconds: once a process.
+    controller: Any = ThreadpoolController()
+    return controller.select(user_api="blas")
+
+
+@contextmanager
+def _one_thread() -> Generator[None]:
+    """One BLAS thread: two pools of two threads spin against each other, and bits must not depend on the machine's cores."""
+    with _blas().limit(limits=1):
+        yield
+
+
+def _main_of(module: ModuleOp) -> FuncOp:
+    main = SymbolTable.lookup_symbol(module, "main")
+    if not isinstance(main, FuncOp):
+        raise CompileError.at(module, "has no function @main to execute")
+    return main
+
+
+def result_count(main: FuncOp) -> int:
+    """How many of the last arguments of `@main` are results: none while its values are tensors."""
+    count = main.attributes.get(RESULTS_ATTRIBUTE)
+    return count.value.data if isinstance(count, IntegerAttr) else 0
+
+
+def _input_types(main: FuncOp) -> list[Attribute]:
+    types = list(main.function_type.inputs)
+    return types[: len(types) - result_count(main)]
+
+
+def _check_inputs(main: FuncOp, inputs: Sequence[Array]) -> list[Array]:
+    types = _input_types(main)
+    if len(inputs) != len(types):
+        raise CompileError.at(main, f"@main takes {len(types)} inputs, got {len(inputs)}")
+    for i, (type_, array) in enumerate(zip(types, inputs, strict=True)):
+        shape, element = shape_and_element(type_)
+        fits = len(shape) == array.ndim and all(size in (got, -1) or size < 0 for size, got in zip(shape, array.shape, strict=True))
+        if not fits or array.dtype != dtype_of(element):
+            name = main.body.block.args[i].name_hint
+            raise CompileError.at(
+                main, f"input #{i}{f' (%{name})' if name else ''} must be {type_}, got {show(array.shape)} of {array.dtype}"
+            )
+    return [np.ascontiguousarray(array).reshape(array.shape) for array in inputs]
+
+
+class _Run:
+    """One execution: the memories, the weights, and the functions compiled so far."""
+
+    def __init__(self, module: ModuleOp, main: FuncOp, weights: Mapping[str, Array], check: bool, block_order: int | None) -> None:
+        self._module, self._main, self._weights = module, main, weights
+        self._check = check
+        self._machine = Machine(target_of(module), arena_bytes(main), check)
+        self._random = None if block_order is None else random.Random(block_order)
+        self._functions: dict[str, Function] = {}
+        self._launches: Counter[str] = Counter()
+        self._table: Table = self._all_meanings()
+
+    def _all_meanings(self) -> Table:
+        forms: dict[type[Operation], Factory] = {op: _by_form(value, TILE_BUFFERS[op]) for op, value in TILE_VALUES.items()}
+        own: dict[type[Operation], Factory] = {
+            tile.ForallOp: self._forall,
+            ge.LoadWeightOp: self._load_weight,
+            fused.LaunchOp: self._launch,
+            CallOp: self._call,
+        }
+        return {**CONTROL, **TENSORS, **buffer_table(self._machine), **forms, **own}
+
+    def main(self, inputs: Sequence[Array]) -> list[Array]:
+        function = self._function(self._main)
+        if not result_count(self._main) and not any(isinstance(t, MemRefType) for t in self._main.function_type.inputs):
+            return function(*inputs)
+        arguments = self._main.body.block.args
+        count = len(arguments) - len(inputs)
+        names = [f"%{a.name_hint}" if a.name_hint else f"argument #{i} of @main" for i, a in enumerate(arguments)]
+        outputs = [self._output(name, a.type) for name, a in zip(names[-count:], arguments[-count:], strict=True)] if count else []
+        function(*[Region(x, name) for x, name in zip(inputs, names, strict=False)], *outputs)
+        last = self._main.body.block.last_op
+        assert last is not None
+        return [output.read(last, f"result #{i} of @main") for i, output in enumerate(outputs)]
+
+    def _output(self, name: str, type_: Attribute) -> Region:
+        memref = buffer_type(type_)
+        memory = Memory(Space.GM, bytes_of(memref), self._check)
+        return Region.allocate(memory, name, memref.get_shape(), dtype_of(memref.get_element_type()))
+
+    def report(self, statistics: Statistics) -> None:
+        statistics.launches.update(self._launches)
+        for name, function in self._functions.items():
+            statistics.instructions.setdefault(name, Counter()).update(function.executed())
+
+    def _function(self, op: FuncOp) -> Function:
+        name = op.sym_name.data
+        if name not in self._functions:
+            self._functions[name] = Function(op, self._table)
+        return self._functions[name]
+
+    def _forall(self, op: tile.ForallOp, frame: Frame) -> Step:
+        arguments, code = frame.slots(op.body.block.args), frame.code(op.body.block)
+        grid = op.grid
+
+        def step(r: Registers) -> None:
+            blocks = list(itertools.product(*map(range, grid)))
+            if self._random is not None:
+                self._random.shuffle(blocks)
+            for block in blocks:
+                self._machine.forget_local()
+                for argument, index in zip(arguments, block, strict=True):
+                    r[argument] = index
+                code.run(r)
+
+        return step
+
+    def _load_weight(self, op: ge.LoadWeightOp, frame: Frame) -> None:
+        name = op.weight.root_reference.data
+        if name not in self._weights:
+            raise CompileError.at(op, f"weight @{name} is not among the weights given ({', '.join(self._weights) or 'none'})")
+        array = self._weights[name]
+        shape, element = shape_and_element(op.y.type)
+        if array.shape != shape or array.dtype != dtype_of(element):
+            raise CompileError.at(op, f"weight @{name} must be {op.y.type}, got {show(array.shape)} of {array.dtype}")
+        array = np.ascontiguousarray(array).reshape(shape)
+        frame.set_constant(op.y, array if isinstance(op.y.type, TensorType) else Region(array, f"weight @{name}"))
+
+    def _launch(self, op: fused.LaunchOp, frame: Frame) -> Step:
+        kernel = op.kernel()
+        assert kernel is not None, "a launch names a kernel"
+        name, function = op.kernel_name, self._function(kernel)
+        inputs, destinations, results = frame.slots(op.inputs), frame.slots(op.destinations), frame.slots(op.outputs)
+        returns = bool(kernel.function_type.outputs.data)
+
+        def step(r: Registers) -> None:
+            self._launches[name] += 1
+            self._machine.forget_local()
+            if returns:
+                written = function(*[r[x] for x in inputs])
+            else:
+                # A tensor destination may have other users: the launch writes to a copy.
+                written = [r[d].copy() if results else r[d] for d in destinations]
+                function(*[r[x] for x in inputs], *written)
+            for result, value in zip(results, written, strict=False):
+                r[result] = value
+
+        return step
+
+    def _call(self, op: CallOp, frame: Frame) -> Step:
+        callee = SymbolTable.lookup_symbol(op, op.callee)
+        if not isinstance(callee, FuncOp):
+            raise CompileError.at(op, f"@{op.callee.string_value()} is not a function of this module")
+        function, arguments, results = self._function(callee), frame.slots(op.arguments), frame.slots(op.results)
+
+        def step(r: Registers) -> None:
+            for result, value in zip(results, function(*[r[x] for x in arguments]), strict=True):
+                r[result] = value
+
+        return step
+
+
+def _by_form(value: Factory, buffer: Factory) -> Factory:
+    """An op of `tile` makes a value, or writes to a buffer."""
+
+    def factory(op: Operation, frame: Frame) -> Step | None:
+        on_memory = any(isinstance(x.type, MemRefType) for x in op.operands)
+        return (buffer if on_memory else value)(op, frame)
+
+    return factory

@@ -1,0 +1,1 @@
+"""What each op does when it is executed: one table of factories a group of dialects."""

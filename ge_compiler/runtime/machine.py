@@ -1,0 +1,65 @@
+"""The memories that a program with addresses runs on: one of each kind on chip, and an arena of global memory.
+
+Blocks run one after the other, and a block must not read what another left, so one core's memories serve all cores: they are forgotten
+when a block starts.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, Operation
+
+from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.memory import Space, bytes_of, element_bytes, mem_of, placement
+from ge_compiler.dialects.semantics import dtype_of
+from ge_compiler.dialects.target import NpuTarget
+from ge_compiler.runtime.memory import Buffer, Memory, Reference, Region
+
+
+class Machine:
+    """Memories by space, made when first used."""
+
+    def __init__(self, target: NpuTarget, arena_bytes: int, checked: bool) -> None:
+        self.target = target
+        self.checked = checked
+        self.arena = Memory(Space.GM, arena_bytes, checked)
+        self._local: dict[Space, Memory] = {}
+        self._private: list[Memory] = []
+
+    def forget_local(self) -> None:
+        """A launch or a block starts: nothing on chip has been written."""
+        for memory in (*self._local.values(), *self._private):
+            memory.forget()
+
+    def at(self, op: Operation, label: str, type_: MemRefType[Attribute], offset: int) -> Reference:
+        """The buffer of `type_` at a byte offset of its memory. Raises `CompileError` at `op` if it does not fit."""
+        memory = self._memory(mem_of(type_).space)
+        end = offset + bytes_of(type_)
+        if end > memory.size:
+            raise CompileError.at(op, f'"{label}" lies at bytes [{offset}, {end}) of {memory.space}, which has {memory.size}')
+        return _reference(memory, label, type_, offset)
+
+    def private(self, label: str, type_: MemRefType[Attribute]) -> tuple[Reference, Memory]:
+        """A buffer that has no address yet, in a memory of its own."""
+        space = mem_of(type_).space
+        memory = Memory(space, bytes_of(type_), self.checked)
+        if space is not Space.GM:
+            self._private.append(memory)
+        return _reference(memory, label, type_, 0), memory
+
+    def _memory(self, space: Space) -> Memory:
+        if space is Space.GM:
+            return self.arena
+        if space not in self._local:
+            self._local[space] = Memory(space, self.target.capacity(space), self.checked)
+        return self._local[space]
+
+
+def _reference(memory: Memory, label: str, type_: MemRefType[Attribute], offset: int) -> Reference:
+    mem, shape, dtype = mem_of(type_), type_.get_shape(), dtype_of(type_.get_element_type())
+    if mem.space is Space.GM:
+        return Region.allocate(memory, label, shape, dtype, offset)
+    assert len(shape) == 2, f"an on-chip buffer is a matrix, got {type_}"
+    rows, columns = shape
+    where = placement(rows, columns, element_bytes(type_.get_element_type()), mem.space, mem.layout)
+    return Buffer(memory, memory.owner(label), offset, rows, columns, dtype, where).whole()
