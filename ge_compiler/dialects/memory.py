@@ -153,6 +153,41 @@ def tile_bytes(shape: tuple[int, ...], bytes_per_element: int, space: Space, lay
     return prod(batch) * round_up(rows, block.rows) * round_up(columns, block.columns) * bytes_per_element
 
 
+@dataclass(frozen=True)
+class Placement:
+    """Where the elements of a matrix lie in its buffer, in bytes.
+
+    Rows and columns are cut into blocks: row r is row `r % rows` of block `r // rows`, likewise for columns, and the four strides add up.
+    """
+
+    rows: int
+    columns: int
+    row_block_stride: int
+    row_stride: int
+    column_block_stride: int
+    column_stride: int
+
+    def address(self, row: int, column: int) -> int:
+        """Bytes from the start of the buffer to an element."""
+        rows = row // self.rows * self.row_block_stride + row % self.rows * self.row_stride
+        return rows + column // self.columns * self.column_block_stride + column % self.columns * self.column_stride
+
+
+def placement(rows: int, columns: int, bytes_per_element: int, space: Space, layout: Layout) -> Placement:
+    """How a `rows` x `columns` matrix lies in a buffer of `tile_bytes`."""
+    block = fractal(space, layout, bytes_per_element)
+    if block is None:
+        pitch = row_pitch(space, columns, bytes_per_element)
+        return Placement(max(rows, 1), max(columns, 1), 0, pitch, 0, bytes_per_element)
+    block_bytes = block.rows * block.columns * bytes_per_element
+    if block.blocks_row_major:
+        row_block, column_block = -(-columns // block.columns) * block_bytes, block_bytes
+    else:
+        row_block, column_block = block_bytes, -(-rows // block.rows) * block_bytes
+    row, column = (block.columns, 1) if block.inside_row_major else (1, block.rows)
+    return Placement(block.rows, block.columns, row_block, row * bytes_per_element, column_block, column * bytes_per_element)
+
+
 def mem_of(type_: Attribute) -> MemAttr:
     """The memory of a tensor or memref type; global memory where the type names none."""
     shaped = shaped_type(type_)
