@@ -21,7 +21,18 @@ from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import UNKNOWN_LOC, FunctionType, IndexType, IntegerAttr, IntegerType, LocationAttr, ModuleOp, TensorType, f32, i32
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    ModuleOp,
+    TensorType,
+    f32,
+    i32,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -178,7 +189,9 @@ class _Kernel:
         return self.writer.value(tile.ELEMENTWISE[name].create(operands=operands, result_types=[result], properties=properties), name)
 
     def cast(self, x: SSAValue, element: Attribute) -> SSAValue:
-        return self.writer.value(tile.CastOp(x, on_chip(tensor_type(x).get_shape(), element, Space.UB)), f"{x.name_hint or 'tile'}_{element}")
+        return self.writer.value(
+            tile.CastOp(x, on_chip(tensor_type(x).get_shape(), element, Space.UB)), f"{x.name_hint or 'tile'}_{element}"
+        )
 
     def full(self, value: Scalar) -> SSAValue:
         return self.writer.value(tile.FullOp(value, [1, 1], on_chip([1, 1], value.type, Space.UB)), "full")
@@ -225,7 +238,9 @@ class _Kernel:
 
         return self._loop("q", extent, self.shape.k0, accumulator, step)
 
-    def _load_operand(self, side: Operand, offset: Index, extent: Index, room: int, k: SSAValue, k_extent: Index, *, rows_first: bool) -> SSAValue:
+    def _load_operand(
+        self, side: Operand, offset: Index, extent: Index, room: int, k: SSAValue, k_extent: Index, *, rows_first: bool
+    ) -> SSAValue:
         """A chunk of an operand in L1, as it lies in memory: k runs along its columns if it is (rows, k) there, else along its rows."""
         k_last = rows_first != side.transposed
         total = self.domain.sizes[-2 if rows_first else -1]
@@ -239,12 +254,18 @@ class _Kernel:
         load = tile.LoadOp(source, [*points, first[1], second[1]], [first[2], second[2]], type_)
         return self.writer.value(load, "a" if rows_first else "b")
 
-    def _mmad(self, left: Operand, right: Operand, a: SSAValue, b: SSAValue, k: SSAValue, q: SSAValue, extent: Index, c: SSAValue) -> SSAValue:
+    def _mmad(
+        self, left: Operand, right: Operand, a: SSAValue, b: SSAValue, k: SSAValue, q: SSAValue, extent: Index, c: SSAValue
+    ) -> SSAValue:
         whole = self.shape.k % self.shape.k0 == 0 and self.domain.contraction % self.shape.k0 == 0
         kq = self.shape.k0 if whole else self.writer.clipped(self.shape.k0, extent, q, "kq")
         element = tensor_type(a).get_element_type()
-        a0 = self._move(a, left.transposed, [0, q], [self.extents[0], kq], on_chip([self.shape.rows, self.shape.k0], element, Space.L0A), "a0")
-        b0 = self._move(b, right.transposed, [q, 0], [kq, self.extents[1]], on_chip([self.shape.k0, self.shape.columns], element, Space.L0B), "b0")
+        a0 = self._move(
+            a, left.transposed, [0, q], [self.extents[0], kq], on_chip([self.shape.rows, self.shape.k0], element, Space.L0A), "a0"
+        )
+        b0 = self._move(
+            b, right.transposed, [q, 0], [kq, self.extents[1]], on_chip([self.shape.k0, self.shape.columns], element, Space.L0B), "b0"
+        )
         position = self.writer.value(arith.AddiOp(k, q))
         first = self.writer.value(arith.CmpiOp(position, self.writer.index(0), "eq"), "first")
         return self.writer.value(tile.MmadOp(a0, b0, c, first), "c")

@@ -27,7 +27,7 @@ from ge_compiler.dialects import fused, ge
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.elementwise import scalar_attribute
 from ge_compiler.dialects.locations import located
-from ge_compiler.dialects.types import Tensor, tensor_type
+from ge_compiler.dialects.types import tensor_type
 
 
 @dataclass
@@ -181,5 +181,3 @@ def _drop_unused_constants(function: FuncOp) -> None:
         if not constant.y.uses:
             constant.detach()
             constant.erase()
-
-

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -80,7 +80,6 @@ def _merge(producer: fused.KernelOp, consumer: fused.KernelOp) -> fused.KernelOp
     ops = ArrayAttr([*producer.ops, *consumer.ops])
     merged = fused.KernelOp(inputs, [y.type for y in consumer.results], block, [op.data for op in ops], producer.op_name.data)
     return located(merged, fuse_locations([producer.location, consumer.location]))
-
 
 
 def _replace(old: fused.KernelOp, new: fused.KernelOp) -> None:

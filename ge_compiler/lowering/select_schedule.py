@@ -1,0 +1,88 @@
+"""
+Choose the tile sizes that a kernel's schedule leaves open, and check those that it gives.
+
+    func.func private @MatMulV2(...) attributes {schedule = #tile.schedule<k0 = 64>} { ... }
+    // becomes
+    func.func private @MatMulV2(...) attributes {schedule = #tile.schedule<m = 32, n = 32, k = 256, k0 = 64>} { ... }
+
+The rule stands in `tiling/schedules.py`. An illegal schedule is an error with a byte table and the smallest change that makes it legal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from ge_compiler.dialects import fused, tile
+from ge_compiler.dialects.diagnostics import CompileError, did_you_mean
+from ge_compiler.dialects.target import target_of
+from ge_compiler.lowering.tiling.domain import domain_of
+from ge_compiler.lowering.tiling.schedules import Schedule, check, choose
+from ge_compiler.lowering.tiling.shapes import keys_of
+
+
+def parse_tiling(text: str) -> tuple[str, Schedule]:
+    """`MatMulV2Gelu=m:16,n:128` as a kernel's name and its tile sizes. Raises `CompileError` with what is expected."""
+    name, separator, rest = text.partition("=")
+    schedule: Schedule = {}
+    for entry in rest.split(",") if separator else ():
+        key, colon, value = (part.strip() for part in entry.partition(":"))
+        if key not in tile.SCHEDULE_KEYS:
+            keys = ", ".join(tile.SCHEDULE_KEYS)
+            raise CompileError(f"tiling '{text}': '{key}' is not a key of a schedule{did_you_mean(key, tile.SCHEDULE_KEYS)}; keys: {keys}")
+        if not colon or not value.isdecimal() or int(value) < 1:
+            raise CompileError(f"tiling '{text}': {key} must be a positive integer, got '{value}'")
+        if key in schedule:
+            raise CompileError(f"tiling '{text}': {key} is given twice")
+        schedule[key] = int(value)
+    if not name.strip() or not schedule:
+        raise CompileError(f"tiling '{text}': expected KERNEL=key:size,..., for example MatMulV2Gelu=m:16,n:128")
+    return name.strip(), schedule
+
+
+def _given(kernel: FuncOp) -> Schedule:
+    attribute = kernel.attributes.get(tile.SCHEDULE_ATTRIBUTE)
+    if attribute is not None and not isinstance(attribute, tile.ScheduleAttr):
+        raise CompileError.at(kernel, f"@{kernel.sym_name.data}: schedule must be #tile.schedule<...>, got {attribute}")
+    return {} if attribute is None else attribute.values()
+
+
+@dataclass(frozen=True)
+class SelectSchedulePass(ModulePass):
+    """Chooses the tile sizes of every kernel, and checks those that are given."""
+
+    name = "select-schedule"
+
+    tiling: tuple[str, ...] = ()
+    """Tile sizes to use, as "KERNEL=key:size,...", before those in the text."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        kernels = fused.kernels(op)
+        overrides: dict[str, Schedule] = {}
+        for name, schedule in map(parse_tiling, self.tiling):
+            known = [kernel.sym_name.data for kernel in kernels]
+            if name not in known:
+                raise CompileError(
+                    f"tiling names kernel '{name}', which does not exist{did_you_mean(name, known)}; kernels: {', '.join(known)}"
+                )
+            overrides.setdefault(name, {}).update(schedule)
+        target = target_of(op)
+        for kernel in kernels:
+            domain = domain_of(kernel)
+            given = {**_given(kernel), **overrides.get(kernel.sym_name.data, {})}
+            unused = [key for key in given if key not in keys_of(domain)]
+            if unused:
+                keys = ", ".join(keys_of(domain))
+                raise CompileError.at(
+                    kernel, f"@{kernel.sym_name.data} is a vector kernel and does not use {', '.join(unused)}; its keys: {keys}"
+                )
+            schedule = choose(domain, given, target)
+            if schedule is None:
+                # Nothing fits around what is given: report the smallest tile that was tried.
+                schedule = {"m": 16, "n": 16, "k": given.get("k0", 16), "k0": given.get("k", 16), **given}
+            check(domain, kernel, schedule, target)
+            kernel.attributes[tile.SCHEDULE_ATTRIBUTE] = tile.ScheduleAttr.of({key: schedule[key] for key in keys_of(domain)})

@@ -1,0 +1,105 @@
+"""What the tiles of a kernel hold of each on-chip memory, measured without writing any IR."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import IntegerType, f32, i32
+from xdsl.ir import Attribute, BlockArgument, Operation
+
+from ge_compiler.dialects.functions import expand
+from ge_compiler.dialects.memory import DEFAULT_LAYOUT, Space, element_bytes, tile_bytes
+from ge_compiler.dialects.target import NpuTarget
+from ge_compiler.dialects.types import tensor_type
+from ge_compiler.lowering.tiling.domain import Domain
+from ge_compiler.lowering.tiling.emission import Scalar, emit
+from ge_compiler.lowering.tiling.shapes import TileShape
+
+
+@dataclass
+class Held:
+    """A buffer, and the first and last step of the kernel at which it holds something."""
+
+    label: str
+    space: Space
+    shape: tuple[int, int]
+    element: Attribute
+    first: int
+    last: int
+
+    @property
+    def bytes(self) -> int:
+        return tile_bytes(self.shape, element_bytes(self.element), self.space, DEFAULT_LAYOUT[self.space])
+
+
+@dataclass
+class _Recorder:
+    """Follows the emission of a kernel and notes when each tile is written and last read."""
+
+    shape: TileShape
+    held: list[Held] = field(default_factory=list[Held])
+    step: int = 0
+
+    def _new(self, label: str, shape: tuple[int, int], element: Attribute, operands: list[Held]) -> Held:
+        self.step += 1
+        for operand in operands:
+            operand.last = self.step
+        made = Held(label, Space.UB, shape, element, self.step, self.step)
+        self.held.append(made)
+        return made
+
+    def at(self, op: Operation) -> None:
+        pass
+
+    def load(self, argument: BlockArgument, follows: tuple[bool, ...]) -> Held:
+        rows, columns = (room if f else 1 for room, f in zip(self.shape.matrix, follows[-2:], strict=True))
+        return self._new(argument.name_hint or "x", (rows, columns), tensor_type(argument).get_element_type(), [])
+
+    def accumulator(self) -> Held:
+        return self._new("acc", self.shape.matrix, f32, [])
+
+    def apply(self, name: str, *operands: Held, scalar: float | None = None) -> Held:
+        rows, columns = (max(sizes) for sizes in zip(*(x.shape for x in operands), strict=True))
+        return self._new(name, (rows, columns), operands[0].element, list(operands))
+
+    def function(self, name: str, operands: list[Held], scalar: Scalar | None) -> Held:
+        return expand(self, name, operands)
+
+    def cast(self, x: Held, element: Attribute) -> Held:
+        return self._new(f"{x.label}_{element}", x.shape, element, [x])
+
+    def full(self, value: Scalar) -> Held:
+        return self._new("full", (1, 1), value.type, [])
+
+    def store(self, x: Held, result: int) -> None:
+        if x.shape != self.shape.matrix:
+            x = self._new("repeated", self.shape.matrix, x.element, [x])
+        self.step += 1
+        x.last = self.step
+
+
+def of_anchor(domain: Domain, shape: TileShape) -> list[Held]:
+    """The operands and the accumulator of the anchor; all are held at once."""
+    left, right = domain.operands()
+    element = tensor_type(left.argument).get_element_type()
+    wide = i32 if isinstance(element, IntegerType) else f32
+    a, b = (shape.rows, shape.k), (shape.k, shape.columns)
+    return [
+        Held("a", Space.L1, a[::-1] if left.transposed else a, element, 0, 0),
+        Held("b", Space.L1, b[::-1] if right.transposed else b, element, 0, 0),
+        Held("a0", Space.L0A, (shape.rows, shape.k0), element, 0, 0),
+        Held("b0", Space.L0B, (shape.k0, shape.columns), element, 0, 0),
+        Held("acc", Space.L0C, shape.matrix, wide, 0, 0),
+    ]
+
+
+def footprint(domain: Domain, shape: TileShape) -> list[Held]:
+    """Every buffer of the kernel with tiles of `shape`, in the order in which the lowering makes them."""
+    recorder = _Recorder(shape)
+    emit(domain, recorder)
+    return recorder.held + (of_anchor(domain, shape) if domain.anchor is not None else [])
+
+
+def by_space(held: list[Held], target: NpuTarget) -> dict[Space, list[Held]]:
+    """The buffers of each on-chip memory of the target."""
+    return {space: [h for h in held if h.space is space] for space in target.spaces if space is not Space.GM}
