@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, StringAttr, f32
 from xdsl.ir import Attribute, SSAValue
@@ -27,15 +27,19 @@ class ElementwiseOp(IRDLOperation):
     @property
     def scalar(self) -> float | int | None:
         """The value of the `scalar` attribute, if the function has one."""
-        attribute = self.properties.get("scalar")
-        return attribute.value.data if isinstance(attribute, FloatAttr | IntegerAttr) else None
+        attribute = self.scalar_property()
+        return None if attribute is None else attribute.value.data
+
+    def scalar_property(self) -> Scalar | None:
+        """The `scalar` attribute itself."""
+        return cast(Scalar | None, self.properties.get("scalar"))
 
     def verify_element(self, element: Attribute) -> None:
         """Check that the function computes in `element`, and that the scalar, if any, is of it."""
         if str(element) not in self.function.dtypes:
             raise VerifyException(f"computes in {' or '.join(self.function.dtypes)}, got {element}; insert a cast")
-        attribute = self.properties.get("scalar")
-        if isinstance(attribute, FloatAttr | IntegerAttr) and attribute.type != element:
+        attribute = self.scalar_property()
+        if attribute is not None and attribute.type != element:
             raise VerifyException(f"scalar is {attribute.type}, but the operands are {element}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.dialects.builtin import IntegerType, MemRefType, TensorType, f32, i32
 from xdsl.ir import Attribute, SSAValue
 
 Tensor = TensorType[Attribute]
@@ -29,3 +29,13 @@ def shaped_type(value: SSAValue | Attribute) -> Tensor | Buffer:
     """The tensor or memref type of `value` (or `value` itself); an internal fault if it is something else."""
     type_ = value.type if isinstance(value, SSAValue) else value
     return buffer_type(type_) if isinstance(type_, MemRefType) else tensor_type(type_)
+
+
+def is_integer(element: Attribute) -> bool:
+    """Whether an element type is an integer or a boolean."""
+    return isinstance(element, IntegerType)
+
+
+def accumulator_of(element: Attribute) -> Attribute:
+    """The element type in which the cube adds up products of `element`: i32 for integers, f32 for floats."""
+    return i32 if is_integer(element) else f32

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, ModuleOp, NameLoc, TensorType, f32
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, NameLoc, TensorType, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
@@ -27,7 +27,7 @@ from ge_compiler.dialects import fused, ge
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.elementwise import scalar_attribute
 from ge_compiler.dialects.locations import located
-from ge_compiler.dialects.types import tensor_type
+from ge_compiler.dialects.types import Tensor, accumulator_of, is_integer, tensor_type
 
 
 @dataclass
@@ -60,7 +60,7 @@ class _Region:
     def wide(self, value: SSAValue) -> SSAValue:
         """`value` in the type that it is computed in: floats in f32."""
         element = tensor_type(value).get_element_type()
-        return value if isinstance(element, IntegerType) else self.cast(value, f32)
+        return value if is_integer(element) else self.cast(value, f32)
 
     def broadcast(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         """`value` repeated to `shape`, aligned at the last dimension."""
@@ -93,8 +93,7 @@ def _cast(op: ge.CastOp, region: _Region) -> SSAValue:
 def _matmul(op: ge.MatMulBase, region: _Region) -> SSAValue:
     result = tensor_type(op.y)
     a, b = region.operand(op.x1), region.operand(op.x2)
-    element = result.get_element_type()
-    wide = TensorType(element if isinstance(element, IntegerType) else f32, result.get_shape())
+    wide: Tensor = TensorType(accumulator_of(tensor_type(a).get_element_type()), result.get_shape())
     product = fused.MatmulOp(a, b, op.transpose_x1 is not None, op.transpose_x2 is not None, wide)
     contraction = product.extents()[2]
     # A loop over an empty contraction would leave its accumulator undefined.

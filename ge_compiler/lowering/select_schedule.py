@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 
 from ge_compiler.dialects import fused, tile
 from ge_compiler.dialects.diagnostics import CompileError, did_you_mean
-from ge_compiler.dialects.target import target_of
+from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.lowering.tiling.domain import domain_of
 from ge_compiler.lowering.tiling.schedules import Schedule, check, choose
 from ge_compiler.lowering.tiling.shapes import keys_of
@@ -72,17 +72,20 @@ class SelectSchedulePass(ModulePass):
             overrides.setdefault(name, {}).update(schedule)
         target = target_of(op)
         for kernel in kernels:
-            domain = domain_of(kernel)
             given = {**_given(kernel), **overrides.get(kernel.sym_name.data, {})}
-            unused = [key for key in given if key not in keys_of(domain)]
-            if unused:
-                keys = ", ".join(keys_of(domain))
-                raise CompileError.at(
-                    kernel, f"@{kernel.sym_name.data} is a vector kernel and does not use {', '.join(unused)}; its keys: {keys}"
-                )
-            schedule = choose(domain, given, target)
-            if schedule is None:
-                # Nothing fits around what is given: report the smallest tile that was tried.
-                schedule = {"m": 16, "n": 16, "k": given.get("k0", 16), "k0": given.get("k", 16), **given}
-            check(domain, kernel, schedule, target)
-            kernel.attributes[tile.SCHEDULE_ATTRIBUTE] = tile.ScheduleAttr.of({key: schedule[key] for key in keys_of(domain)})
+            kernel.attributes[tile.SCHEDULE_ATTRIBUTE] = tile.ScheduleAttr.of(_schedule(kernel, given, target))
+
+
+def _schedule(kernel: FuncOp, given: Schedule, target: NpuTarget) -> Schedule:
+    """The complete, legal schedule of a kernel in which the `given` keys stand."""
+    domain = domain_of(kernel)
+    keys = keys_of(domain)
+    unused = [key for key in given if key not in keys]
+    if unused:
+        message = f"@{kernel.sym_name.data} is a vector kernel and does not use {', '.join(unused)}; its keys: {', '.join(keys)}"
+        raise CompileError.at(kernel, message)
+    # Where nothing fits around what is given, the smallest tile shows by how much.
+    smallest = {"m": 16, "n": 16, "k": given.get("k0", 16), "k0": given.get("k", 16), **given}
+    schedule = choose(domain, given, target) or {key: smallest[key] for key in keys}
+    check(domain, kernel, schedule, target)
+    return schedule

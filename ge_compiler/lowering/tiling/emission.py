@@ -89,11 +89,8 @@ def _emit_op(op: Operation, access: Access, handle: Any, sink: TileSink) -> Any:
     assert isinstance(op, fused.FusedElementwiseOp), op
     simplified = _scalar_form(op)
     if simplified is not None:
-        name, operand, scalar = simplified
-        return sink.function(name, [handle(operand, access)], scalar)
-    scalar = op.properties.get("scalar")
-    assert scalar is None or isinstance(scalar, FloatAttr | IntegerAttr)
-    return sink.function(op.FUNCTION, [handle(x, access) for x in op.operands], scalar)
+        return sink.function(simplified[0], [handle(simplified[1], access)], simplified[2])
+    return sink.function(op.FUNCTION, [handle(x, access) for x in op.operands], op.scalar_property())
 
 
 def _scalar_form(op: fused.FusedElementwiseOp) -> tuple[str, SSAValue, Scalar] | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import IntegerType, f32, i32
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, BlockArgument, Operation
 
 from ge_compiler.dialects.functions import expand
 from ge_compiler.dialects.memory import DEFAULT_LAYOUT, Space, element_bytes, tile_bytes
 from ge_compiler.dialects.target import NpuTarget
-from ge_compiler.dialects.types import tensor_type
+from ge_compiler.dialects.types import accumulator_of, tensor_type
 from ge_compiler.lowering.tiling.domain import Domain
 from ge_compiler.lowering.tiling.emission import Scalar, emit
 from ge_compiler.lowering.tiling.shapes import TileShape
@@ -37,6 +37,8 @@ class _Recorder:
     """Follows the emission of a kernel and notes when each tile is written and last read."""
 
     shape: TileShape
+    element: Attribute
+    """The element type of the accumulator."""
     held: list[Held] = field(default_factory=list[Held])
     step: int = 0
 
@@ -56,7 +58,7 @@ class _Recorder:
         return self._new(argument.name_hint or "x", (rows, columns), tensor_type(argument).get_element_type(), [])
 
     def accumulator(self) -> Held:
-        return self._new("acc", self.shape.matrix, f32, [])
+        return self._new("acc", self.shape.matrix, self.element, [])
 
     def apply(self, name: str, *operands: Held, scalar: float | None = None) -> Held:
         rows, columns = (max(sizes) for sizes in zip(*(x.shape for x in operands), strict=True))
@@ -82,11 +84,12 @@ def of_anchor(domain: Domain, shape: TileShape) -> list[Held]:
     """The operands and the accumulator of the anchor; all are held at once."""
     left, right = domain.operands()
     element = tensor_type(left.argument).get_element_type()
-    wide = i32 if isinstance(element, IntegerType) else f32
-    a, b = (shape.rows, shape.k), (shape.k, shape.columns)
+    wide = accumulator_of(element)
+    a = (shape.k, shape.rows) if left.transposed else (shape.rows, shape.k)
+    b = (shape.columns, shape.k) if right.transposed else (shape.k, shape.columns)
     return [
-        Held("a", Space.L1, a[::-1] if left.transposed else a, element, 0, 0),
-        Held("b", Space.L1, b[::-1] if right.transposed else b, element, 0, 0),
+        Held("a", Space.L1, a, element, 0, 0),
+        Held("b", Space.L1, b, element, 0, 0),
         Held("a0", Space.L0A, (shape.rows, shape.k0), element, 0, 0),
         Held("b0", Space.L0B, (shape.k0, shape.columns), element, 0, 0),
         Held("acc", Space.L0C, shape.matrix, wide, 0, 0),
@@ -95,7 +98,8 @@ def of_anchor(domain: Domain, shape: TileShape) -> list[Held]:
 
 def footprint(domain: Domain, shape: TileShape) -> list[Held]:
     """Every buffer of the kernel with tiles of `shape`, in the order in which the lowering makes them."""
-    recorder = _Recorder(shape)
+    element = f32 if domain.anchor is None else tensor_type(domain.anchor.result).get_element_type()
+    recorder = _Recorder(shape, element)
     emit(domain, recorder)
     return recorder.held + (of_anchor(domain, shape) if domain.anchor is not None else [])
 

@@ -105,10 +105,7 @@ def _complete(domain: Domain, schedule: Schedule, target: NpuTarget) -> Iterator
         return
     for share in (2, 1):
         k0 = schedule.get("k0") or _longest_step(domain, schedule, target, share)
-        k = schedule.get("k") or _chunk(domain, {**schedule, "k0": k0}, target, share)
-        yield (
-            {**schedule, "k": k, "k0": min(k0, k)} if "k0" not in schedule else {**schedule, "k": max(k, k0) if "k" not in schedule else k}
-        )
+        yield {**schedule, "k0": k0, "k": schedule.get("k") or _chunk(domain, {**schedule, "k0": k0}, target, share)}
 
 
 def _longest_step(domain: Domain, schedule: Schedule, target: NpuTarget, share: int) -> int:
@@ -165,7 +162,7 @@ def check(domain: Domain, kernel: FuncOp, schedule: Schedule, target: NpuTarget)
 
 def _at_peak(held: list[Held]) -> list[Row]:
     """The buffers that are held when the most bytes are."""
-    return [Row(held[i].label, held[i].shape, str(held[i].element), held[i].bytes) for i in most_held(_requests(held))]
+    return [Row(held[i].label, held[i].space, held[i].shape, held[i].element) for i in most_held(_requests(held))]
 
 
 def _fix(domain: Domain, schedule: Schedule, target: NpuTarget) -> str:
