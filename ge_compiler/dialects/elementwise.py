@@ -11,6 +11,7 @@ from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, irdl_op_definition, pr
 from xdsl.utils.exceptions import VerifyException
 
 from ge_compiler.dialects.functions import FUNCTIONS, Function
+from ge_compiler.dialects.types import is_integer
 
 Scalar = FloatAttr[Any] | IntegerAttr[Any]
 
@@ -48,7 +49,9 @@ ElementwiseOpT = TypeVar("ElementwiseOpT", bound=ElementwiseOp)
 
 def scalar_attribute(value: float | int, element: Attribute) -> Scalar:
     """`value` as the `scalar` of an op that computes in `element` (f32 or i32)."""
-    return IntegerAttr(int(value), element) if isinstance(element, IntegerType) else FloatAttr(float(value), f32)
+    if is_integer(element):
+        return cast(Scalar, IntegerAttr(int(value), cast(IntegerType, element)))
+    return FloatAttr(float(value), f32)
 
 
 def define(
@@ -75,7 +78,7 @@ def _define_one(dialect: str, prefix: str, base: type[ElementwiseOpT], function:
     if function.has_scalar:
         namespace["scalar_value"] = prop_def(FloatAttr | IntegerAttr, prop_name="scalar")
     class_name = "".join(part.capitalize() for part in f"{prefix}{function.name}".split("_")) + "Op"
-    return irdl_op_definition(type(class_name, (base,), namespace))
+    return cast(type[ElementwiseOpT], irdl_op_definition(type(class_name, (base,), namespace)))
 
 
 def operand_names(function: Function) -> tuple[str, ...]:

@@ -50,9 +50,53 @@ def module_level(module: ModuleOp) -> str:
     return LEVELS[max((levels.get(op.dialect_name(), 0) for op in module.walk()), default=0)]
 
 
-TO_FUSED = Pipeline("fused", "group the operators into kernels", ())
-TO_TILE = Pipeline("tile", "choose grids, loops, tiles and memory spaces", (), TO_FUSED)
-TO_BUF = Pipeline("buf", "give every tile a buffer and an address", (), TO_TILE)
-TO_NPU = Pipeline("npu", "select instructions and synchronize the pipes", (), TO_BUF)
+TO_FUSED = Pipeline(
+    "fused",
+    "group the operators into kernels",
+    (
+        Step("infer-shapes", "dimensions that the text leaves open follow from the operands"),
+        Step("cse", "an operator that is written twice is computed once"),
+        Step("dce", "an operator that nobody uses is not computed"),
+        Step("legalize", "what the target's units cannot compute is refused here, with the model's own lines"),
+        Step("verify-stage{stage=ge}", "from here on there are operators only, in types that the target has"),
+        Step("convert-ge-to-fused", "every operator becomes a kernel of its own, with each rounding written down"),
+        Step("group-kernels", "elementwise operators join the kernel that feeds them, so that its result stays on chip"),
+        Step("elide-roundings", "inside a kernel values stay in the type that they are computed in"),
+        Step("outline-kernels", "equal kernels become one function: later passes cost nothing for depth"),
+        Step("verify-stage{stage=fused}", "kernels hold primitives, @main only launches them"),
+    ),
+)
+TO_TILE = Pipeline(
+    "tile",
+    "choose grids, loops, tiles and memory spaces",
+    (
+        Step("select-schedule", "tile sizes that the text leaves open are chosen while a kernel is still a few primitives"),
+        Step("convert-fused-to-tile", "the schedule becomes a grid and loops, every tile gets its memory space"),
+        Step("expand-math", "functions become vector instructions' before buffers exist, so that intermediate tiles are planned too"),
+        Step("verify-stage{stage=tile}", "every rounding and every split of a sum is fixed: lower levels keep the bits"),
+    ),
+    TO_FUSED,
+)
+TO_BUF = Pipeline(
+    "buf",
+    "give every tile a buffer and an address",
+    (
+        Step("bufferize-tile", "every tile becomes a buffer that ops write into, every tensor of @main one in global memory"),
+        Step("plan-memory", "buffers get offsets; those that are never live together share bytes"),
+        Step("verify-memory", "the plan is checked by code that shares nothing with the planner"),
+        Step("verify-stage{stage=buf}", "every buffer has an address, aligned and in range"),
+    ),
+    TO_TILE,
+)
+TO_NPU = Pipeline(
+    "npu",
+    "select instructions and synchronize the pipes",
+    (
+        Step("convert-buf-to-npu", "every op becomes one instruction on the pipe that the target's path table names"),
+        Step("insert-sync{mode=barrier-all}", "instructions of different pipes are kept in order"),
+        Step("verify-stage{stage=npu}", "nothing but instructions, addresses and loops is left"),
+    ),
+    TO_BUF,
+)
 
 PIPELINES = {pipeline.name: pipeline for pipeline in (TO_FUSED, TO_TILE, TO_BUF, TO_NPU)}
