@@ -1,0 +1,287 @@
+"""Tests of the semantics table: every function against an independent f64 model, with infinities, NaN, zeros of both signs and outliers."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ge_compiler.dialects import semantics
+from ge_compiler.dialects.functions import FUNCTIONS, NATIVE
+
+Array = npt.NDArray[Any]
+Model = Callable[..., Any]
+
+INF, NAN = math.inf, math.nan
+SPECIAL = [0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, 1e-45, -1e-45, 1e-38, -1e-38, 3.4e38, -3.4e38, 65504.0, 1e-4, -1e-4]
+SCALARS = (0.0, 1.5, -0.3333333333333333, 3e38)
+
+
+def _elementwise(function: Callable[[float], float]) -> Model:
+    return np.vectorize(function, otypes=[np.float64])
+
+
+def _gelu(x: Array) -> Array:
+    # Not x/2 · (1 + erf): that cancels for negative x, in f64 too.
+    return np.where(np.isneginf(x), NAN, 0.5 * x * _elementwise(lambda v: math.erfc(-v / math.sqrt(2)))(x))
+
+
+def _gelu_tanh(x: Array) -> Array:
+    return np.where(np.isneginf(x), NAN, x * 1.0 / (1.0 + np.exp(-2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
+
+
+MODELS: dict[str, Model] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "max": np.maximum,
+    "min": np.minimum,
+    "adds": np.add,
+    "muls": np.multiply,
+    "maxs": np.maximum,
+    "mins": np.minimum,
+    "abs": np.abs,
+    "exp": np.exp,
+    "ln": np.log,
+    "sqrt": np.sqrt,
+    "rec": lambda x: 1 / x,
+    "relu": lambda x: np.maximum(x, 0),
+    "neg": np.negative,
+    "square": lambda x: x * x,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "erf": _elementwise(math.erf),
+    "tanh": np.tanh,
+    "gelu": _gelu,
+    "gelu_tanh": _gelu_tanh,
+}
+ULPS = {"exp": 3, "ln": 3, "rsqrt": 2, "sigmoid": 6, "silu": 6, "erf": 6, "tanh": 6}
+"""Units in the last place that a function may be off; the others round once."""
+
+CANCELLING = {"gelu", "gelu_tanh"}
+"""1 + erf(x) cancels for negative x: exact relative to |x| there, and to the result near 0 and for positive x."""
+
+
+def grid() -> Array:
+    """Both signs: a dense range, magnitudes from the smallest denormal to the largest number, and every special value."""
+    small = np.linspace(0, 12, 4001)
+    wide = np.geomspace(1e-45, 3.4e38, 2000)
+    positive = np.concatenate([small, wide])
+    return np.concatenate([positive, -positive, SPECIAL]).astype(np.float32)
+
+
+def assert_close(actual: Array, expected: Array, ulps: float) -> None:
+    """Equal where infinite or NaN, else within `ulps` of the f64 value."""
+    with np.errstate(all="ignore"):
+        rounded = expected.astype(np.float32)
+        assert_same_special(actual, rounded, ulps)
+        finite = np.isfinite(rounded) & np.isfinite(actual)
+        allowed = ulps * np.spacing(np.maximum(np.abs(rounded[finite]), np.float32(1.2e-38)))
+        error = np.abs(actual[finite].astype(np.float64) - expected[finite])
+    assert np.all(error <= allowed), float(np.max(error / allowed))
+
+
+def assert_same_special(actual: Array, rounded: Array, ulps: float) -> None:
+    assert np.array_equal(np.isnan(actual), np.isnan(rounded))
+    # At the end of the range an inexact function may overflow where the model does not quite, and the reverse.
+    differ = np.isinf(actual) != np.isinf(rounded)
+    assert not differ.any() or ulps > 1
+    both = np.isinf(actual) & np.isinf(rounded)
+    assert np.array_equal(np.sign(actual[both]), np.sign(rounded[both]))
+
+
+def evaluate(name: str, *operands: Array, scalar: float | None = None) -> tuple[Array, Array]:
+    """The table's result, and the model's in f64."""
+    wide = [x.astype(np.float64) for x in operands]
+    with np.errstate(all="ignore"):
+        extra = () if scalar is None else (float(np.float32(scalar)),)
+        return semantics.apply(name, *operands, scalar=scalar), np.asarray(MODELS[name](*wide, *extra))
+
+
+def test_every_function_has_a_model() -> None:
+    assert MODELS.keys() == FUNCTIONS.keys()
+
+
+@pytest.mark.parametrize("name", [f.name for f in FUNCTIONS.values() if f.operands == 1 and f.name not in CANCELLING])
+def test_functions_of_one_operand(name: str) -> None:
+    for scalar in SCALARS if FUNCTIONS[name].has_scalar else (None,):
+        actual, expected = evaluate(name, grid(), scalar=scalar)
+        assert actual.dtype == np.float32
+        # Below exp(-88) the expansions of sigmoid and silu flush: 1 / inf.
+        keep = slice(None) if name not in ("sigmoid", "silu") else ~(grid() < -87)
+        assert_close(actual[keep], expected[keep], ULPS.get(name, 0.5000001))
+
+
+@pytest.mark.parametrize("name", [f.name for f in FUNCTIONS.values() if f.operands == 2])
+def test_functions_of_two_operands(name: str) -> None:
+    values = np.concatenate([np.array(SPECIAL), np.random.default_rng(0).standard_normal(40) * 100]).astype(np.float32)
+    actual, expected = evaluate(name, values[:, None], values[None, :])
+    assert actual.shape == (values.size, values.size)
+    assert_close(actual, expected, 0.5000001)
+
+
+@pytest.mark.parametrize("name", sorted(CANCELLING))
+def test_gelu_is_exact_near_zero_and_bounded_elsewhere(name: str) -> None:
+    x = grid()
+    x = x[np.abs(x) < 1e12]
+    actual, expected = evaluate(name, x)
+    error = np.abs(actual.astype(np.float64) - expected)
+    near = (np.abs(x) < 0.5) & (np.abs(x) > 1e-37)
+    assert np.max(error[near] / np.abs(expected[near])) < 1e-6
+    assert np.all(error <= 4e-7 * np.maximum(np.abs(x), 1e-37))
+
+
+@pytest.mark.parametrize("name", sorted(CANCELLING))
+def test_gelu_of_special_values(name: str) -> None:
+    actual = semantics.apply(name, np.array([INF, -INF, NAN, 0.0, -0.0, 1e-45], np.float32))
+    assert actual[0] == INF
+    assert np.isnan(actual[1]), "-inf * 0, as in the formula"
+    assert np.isnan(actual[2])
+    assert np.array_equal(np.signbit(actual[3:5]), [False, True])
+    assert abs(actual[5]) <= np.float32(1e-45)
+
+
+def test_erf_and_tanh_are_odd_and_reach_one() -> None:
+    x = np.abs(grid())
+    for name in ("erf", "tanh"):
+        assert np.array_equal(semantics.apply(name, -x), -semantics.apply(name, x), equal_nan=True)
+        assert semantics.apply(name, np.array([INF, 50.0, -50.0], np.float32)).tolist() == [1, 1, -1]
+
+
+def test_gelus_differ_by_what_they_should() -> None:
+    x = np.linspace(-4, 4, 2001, dtype=np.float32)
+    assert 3e-4 < np.max(np.abs(semantics.apply("gelu", x) - semantics.apply("gelu_tanh", x))) < 6e-4
+
+
+@pytest.mark.parametrize("name", [f.name for f in FUNCTIONS.values() if "i32" in f.dtypes])
+def test_integer_functions_are_exact(name: str) -> None:
+    rng = np.random.default_rng(1)
+    operands = [rng.integers(-(2**14), 2**14, 100).astype(np.int32) for _ in range(FUNCTIONS[name].operands)]
+    scalar = -77 if FUNCTIONS[name].has_scalar else None
+    actual = semantics.apply(name, *operands, scalar=scalar)
+    expected = MODELS[name](*(x.astype(np.int64) for x in operands), *(() if scalar is None else (scalar,)))
+    assert actual.dtype == np.int32
+    assert np.array_equal(actual, expected)
+
+
+def test_nothing_warns() -> None:
+    x = np.array([0.0, -1.0, INF, NAN, 3e38], np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name, function in FUNCTIONS.items():
+            semantics.apply(name, *[x] * function.operands, scalar=2.0 if function.has_scalar else None)
+        semantics.cast(x, np.dtype(np.float16))
+        semantics.cast(x, np.dtype(np.int32))
+        semantics.mmad(x[None, :], x[:, None], None)
+
+
+@pytest.mark.parametrize("name", sorted(NATIVE))
+def test_native_functions_do_not_depend_on_strides(name: str) -> None:
+    wide = np.random.default_rng(2).standard_normal((33, 70)).astype(np.float32) * 30
+    scalar = 0.7 if NATIVE[name].has_scalar else None
+    strided = [wide[:, ::2], wide[:, 1::2]][: NATIVE[name].operands]
+    packed = [np.ascontiguousarray(x) for x in strided]
+    a, b = semantics.apply(name, *strided, scalar=scalar), semantics.apply(name, *packed, scalar=scalar)
+    assert np.ascontiguousarray(a).tobytes() == b.tobytes()
+
+
+# ---- casts ------------------------------------------------------------------------------------------------------------
+
+
+def _round_to_even(x: float, digits: int, lowest: int) -> float:
+    """`x` rounded to a float of `digits` binary digits whose denormals are multiples of 2**lowest."""
+    if x == 0 or not math.isfinite(x):
+        return x
+    step = 2.0 ** max(math.frexp(x)[1] - digits, lowest)
+    return round(x / step) * step
+
+
+@given(st.floats(width=32, allow_nan=False, allow_infinity=False))
+def test_casts_round_to_nearest_even(x: float) -> None:
+    half = _round_to_even(x, 11, -24)
+    expected = half if abs(half) <= 65504 else math.copysign(INF, x)
+    assert float(semantics.cast(np.float32([x]), np.dtype(np.float16))[0]) == expected
+    brain = _round_to_even(x, 8, -133)
+    expected = brain if abs(brain) < 2.0**128 else math.copysign(INF, x)
+    assert float(semantics.cast(np.float32([x]), np.dtype(ml_dtypes.bfloat16))[0]) == expected
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_widening_is_exact_and_inverse(dtype: npt.DTypeLike) -> None:
+    every = np.arange(2**16, dtype=np.uint16).view(dtype)
+    wide = semantics.cast(every, np.dtype(np.float32))
+    back = semantics.cast(wide, np.dtype(dtype))
+    number = ~np.isnan(wide)
+    assert np.array_equal(every.view(np.uint16)[number], back.view(np.uint16)[number])
+    assert np.isnan(back.astype(np.float32)[~number]).all()
+
+
+def test_casts_to_integers_truncate() -> None:
+    x = np.float32([0.9, -0.9, 1.5, -1.5, 2.5, 127.9, -128.9, 0.0])
+    for dtype in (np.int8, np.int16, np.int32, np.int64):
+        assert semantics.cast(x, np.dtype(dtype)).tolist() == [0, 0, 1, -1, 2, 127, -128, 0]
+    assert semantics.cast(x, np.dtype(np.bool_)).tolist() == [True] * 7 + [False]
+    assert semantics.cast(np.array([True, False]), np.dtype(np.float16)).tolist() == [1.0, 0.0]
+    assert semantics.cast(np.int32([2**24 + 1, -7]), np.dtype(np.float32)).tolist() == [2**24, -7]
+
+
+# ---- mmad -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32])
+@pytest.mark.parametrize(("m", "n", "k"), [(16, 16, 16), (1, 1, 1), (1, 33, 50), (37, 1, 64), (5, 7, 300), (32, 128, 128)])
+def test_mmad_against_f64(dtype: npt.DTypeLike, m: int, n: int, k: int) -> None:
+    rng = np.random.default_rng(m * n + k)
+    a, b = (rng.standard_normal(shape).astype(dtype) for shape in ((m, k), (k, n)))
+    c = rng.standard_normal((m, n)).astype(np.float32)
+    wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+    exact, magnitude = wide_a @ wide_b, np.abs(wide_a) @ np.abs(wide_b)
+    for accumulator, plus in ((None, 0.0), (c, c.astype(np.float64))):
+        result = semantics.mmad(a, b, accumulator)
+        assert result.dtype == np.float32
+        assert np.all(np.abs(result - (exact + plus)) <= (k + 2) * 2.0**-24 * (magnitude + np.abs(plus)))
+
+
+def test_mmad_adds_the_product_to_the_accumulator() -> None:
+    rng = np.random.default_rng(0)
+    a, b, c = (rng.standard_normal(shape).astype(np.float32) for shape in ((9, 20), (20, 30), (9, 30)))
+    assert np.array_equal(semantics.mmad(a, b, c), c + semantics.mmad(a, b, None))
+
+
+def test_mmad_of_integers_is_exact() -> None:
+    a = np.full((3, 1000), -128, np.int8)
+    b = np.full((1000, 2), 127, np.int8)
+    result = semantics.mmad(a, b, np.full((3, 2), 5, np.int32))
+    assert result.dtype == np.int32
+    assert (result == -128 * 127 * 1000 + 5).all()
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(0, 4, 3), (4, 0, 3), (4, 5, 0), (0, 0, 0)])
+def test_mmad_without_elements(m: int, n: int, k: int) -> None:
+    result = semantics.mmad(np.zeros((m, k), np.float16), np.zeros((k, n), np.float16), None)
+    assert result.shape == (m, n)
+    assert not result.any()
+
+
+def test_mmad_does_not_depend_on_strides() -> None:
+    a = np.random.default_rng(0).standard_normal((20, 48)).astype(np.float32)
+    b = np.random.default_rng(1).standard_normal((24, 48)).astype(np.float32)
+    assert np.array_equal(semantics.mmad(a[:, ::2], b[:, ::2].T, None), semantics.mmad(a[:, ::2].copy(), b[:, ::2].T.copy(), None))
+    assert np.array_equal(semantics.mmad(a, a.T, None), semantics.mmad(a, a.T.copy(), None))
+
+
+def test_mmad_spreads_special_values() -> None:
+    result = semantics.mmad(np.float16([[INF, 1], [NAN, 1], [1, 1]]), np.float16([[1], [-1]]), None)
+    assert result[0] == INF
+    assert np.isnan(result[1])
+    assert result[2] == 0
