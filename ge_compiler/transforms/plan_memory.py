@@ -1,0 +1,107 @@
+"""
+Gives every buffer its bytes: those of kernels in on-chip memories, those of `@main` in one arena of global memory.
+
+    %a = buf.alloc "a" : memref<32x128xf32, #npu.mem<ub>>
+    %b = buf.alloc "b" : memref<32x128xf32, #npu.mem<ub>>
+
+becomes
+
+    %a = buf.at "a" [0] : memref<32x128xf32, #npu.mem<ub>>
+    %b = buf.at "b" [16384] : memref<32x128xf32, #npu.mem<ub>>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from ge_compiler.dialects.buf import AtOp
+from ge_compiler.dialects.diagnostics import CompileError, Note
+from ge_compiler.dialects.fused import LaunchOp
+from ge_compiler.dialects.memory import Space
+from ge_compiler.dialects.target import NpuTarget, target_of
+from ge_compiler.dialects.tile import schedule_of
+from ge_compiler.dialects.types import buffer_type
+from ge_compiler.transforms.planning.byte_table import Row, byte_table, smallest_fix
+from ge_compiler.transforms.planning.lifetimes import Held, lifetimes
+from ge_compiler.transforms.planning.planner import most_held, peak, plan, plan_without_reuse
+from ge_compiler.transforms.rewriting.inserter import Inserter
+
+
+@dataclass(frozen=True)
+class PlanMemoryPass(ModulePass):
+    """Gives every buffer an offset in its memory, so that buffers which are held at the same time do not overlap."""
+
+    name = "plan-memory"
+
+    reuse: Literal["greedy", "none"] = "greedy"
+    """`greedy` lets buffers share bytes one after the other, `none` gives each its own (to find a fault by elimination)."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = target_of(op)
+        for function in op.body.block.ops:
+            if isinstance(function, FuncOp):
+                self._plan(function, target)
+
+    def _plan(self, function: FuncOp, target: NpuTarget) -> None:
+        held = lifetimes(function)
+        for space in Space:
+            of_space = [buffer for buffer in held if buffer.space is space]
+            if of_space:
+                self._plan_space(function, of_space, target, space)
+
+    def _plan_space(self, function: FuncOp, held: Sequence[Held], target: NpuTarget, space: Space) -> None:
+        if space not in target.spaces:
+            raise CompileError.at(held[0].op, f"is in {space.value}, a memory that {target.name} does not have")
+        requests = [buffer.request for buffer in held]
+        planner = plan if self.reuse == "greedy" else plan_without_reuse
+        offsets = planner(requests, target.spaces[space].alignment)
+        if peak(requests, offsets) > target.capacity(space):
+            raise self._overflow(function, held, target, space, peak(requests, offsets))
+        for buffer, offset in zip(held, offsets, strict=True):
+            _put(buffer, offset)
+
+    def _overflow(self, function: FuncOp, held: Sequence[Held], target: NpuTarget, space: Space, needed: int) -> CompileError:
+        at_peak = held if self.reuse == "none" else [held[i] for i in most_held([buffer.request for buffer in held])]
+        rows = [_row(buffer) for buffer in at_peak]
+        capacity = target.capacity(space)
+        message = f"@{function.sym_name.data} needs {needed} bytes of {space.value}, but {target.name} has {capacity}"
+        text = f"{message}; {self._advice(function, rows, capacity, needed)}\n{byte_table(rows, capacity)}"
+        return CompileError(text, function.location, _launches(function))
+
+    def _advice(self, function: FuncOp, rows: Sequence[Row], capacity: int, needed: int) -> str:
+        schedule = schedule_of(function)
+        # Gaps between buffers count too: what the rows may take is the less, the more of them the plan leaves.
+        room = min(capacity, capacity * sum(row.bytes for row in rows) // needed)
+        fix = None if schedule is None else smallest_fix(rows, room, schedule.values())
+        advice = fix or ("use a smaller batch" if rows[0].space is Space.GM else "use smaller tiles")
+        return f"allow reuse, or {advice}" if self.reuse == "none" else advice
+
+
+def _launches(function: FuncOp) -> tuple[Note, ...]:
+    """Where a kernel is launched first, and how often else."""
+    module = function.parent_op()
+    launches = [op for op in module.walk() if isinstance(op, LaunchOp) and op.kernel_name == function.sym_name.data] if module else []
+    if not launches:
+        return ()
+    more = f" and {len(launches) - 1} more times" if len(launches) > 1 else ""
+    return (Note(f"launched here as {launches[0].op_name.data}{more}", launches[0].location),)
+
+
+def _put(buffer: Held, offset: int) -> None:
+    op = buffer.op
+    at = Inserter(op)(AtOp(op.label, [offset], buffer_type(op.result)), op.result.name_hint)
+    op.result.replace_all_uses_with(at.result)
+    op.detach()
+    op.erase()
+
+
+def _row(buffer: Held) -> Row:
+    type_ = buffer_type(buffer.op.result)
+    return Row(buffer.op.label.data, buffer.space, type_.get_shape(), type_.get_element_type(), buffer.lines)

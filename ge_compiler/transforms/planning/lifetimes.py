@@ -1,0 +1,90 @@
+"""Lifetimes of buffers: when each is first and last touched, in steps of a function's text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from xdsl.dialects.memref import ReinterpretCastOp, SubviewOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ge_compiler.dialects.buf import AllocOp
+from ge_compiler.dialects.diagnostics import source_location
+from ge_compiler.dialects.memory import Space, bytes_of, mem_of
+from ge_compiler.dialects.types import buffer_type
+from ge_compiler.transforms.planning.planner import Request
+
+
+@dataclass(frozen=True)
+class Held:
+    """A buffer without an address yet, and when it is held."""
+
+    op: AllocOp
+    space: Space
+    request: Request
+    touches: tuple[Operation, ...]
+    """The ops that read or write it, in order."""
+
+    @property
+    def lines(self) -> str:
+        """The lines of the source from the first to the last touch, `?` where they are not known."""
+        places = [source_location(op.location) for op in (self.touches[:1] + self.touches[-1:] or (self.op,))]
+        numbers = [str(place.line.data) if place is not None else "?" for place in places]
+        return numbers[0] if numbers[0] == numbers[-1] else f"{numbers[0]}-{numbers[-1]}"
+
+
+def lifetimes(function: Operation) -> list[Held]:
+    """Every `buf.alloc` of `function`, in the order of the text."""
+    steps = _Steps()
+    for region in function.regions:
+        for block in region.blocks:
+            steps.number(block)
+    return [_held(op, steps) for op in function.walk() if isinstance(op, AllocOp)]
+
+
+@dataclass
+class _Steps:
+    """Numbers ops in the order of the text; an op with a body spans the steps of what is inside."""
+
+    first: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    end: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    count: int = 0
+
+    def number(self, block: Block) -> None:
+        for op in block.ops:
+            self.first[op] = self.count
+            self.count += 1
+            for region in op.regions:
+                for inner in region.blocks:
+                    self.number(inner)
+            self.end[op] = self.count
+
+
+def _held(op: AllocOp, steps: _Steps) -> Held:
+    touches = sorted(set(_touches(op.result)), key=lambda touch: steps.first[touch])
+    # A loop around a touch but not around the buffer comes round again: the buffer is held through all of it.
+    spans = [_ancestor_beside(op, touch) for touch in touches] or [op]
+    request = Request(
+        size=bytes_of(buffer_type(op.result)),
+        first=min(steps.first[span] for span in spans),
+        end=max(steps.end[span] for span in spans),
+    )
+    return Held(op, mem_of(op.result.type).space, request, tuple(touches))
+
+
+def _touches(value: SSAValue) -> Iterator[Operation]:
+    """The ops that read or write the memory of `value`, through views of it too."""
+    for use in value.uses:
+        if isinstance(use.operation, SubviewOp | ReinterpretCastOp):
+            yield from _touches(use.operation.result)
+        else:
+            yield use.operation
+
+
+def _ancestor_beside(op: Operation, touch: Operation) -> Operation:
+    """The op in the block of `op` that is `touch` or holds it."""
+    block = op.parent
+    assert block is not None
+    beside = block.find_ancestor_op_in_block(touch)
+    assert beside is not None, "a buffer is used outside the region that it belongs to"
+    return beside
