@@ -262,13 +262,13 @@ class Region(Reference):
         where = cut(op, f"{what} ({self.label})", self.shape, offsets, extents)
         if 0 in extents:
             return Region(np.empty(tuple(extents[dropped:]), self.dtype), self.label, owner=self.owner)
-        index = (*offsets[:dropped], *where[dropped:])
+        index = (*offsets[:dropped], *where[dropped:], ...)
         return self._with(self.data[index], None if self.tags is None else self.tags[index])
 
     def reshaped(self, op: Operation, offset: int, shape: Sequence[int], strides: Sequence[int]) -> Region:
         """The elements of the buffer under another shape: `offset` and `strides` in elements. Raises `CompileError` beyond its end."""
         last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-        if not self.data.flags.c_contiguous or (0 not in shape and not 0 <= last < self.data.size):
+        if not self.data.flags.c_contiguous or (0 not in shape and not 0 <= offset <= last < self.data.size):
             raise CompileError.at(op, f"{self.label}: elements up to {last} are out of bounds, it has {self.data.size} contiguous ones")
         flat = self.data.reshape(-1)[offset:]
         data = np.lib.stride_tricks.as_strided(flat, shape, [s * flat.itemsize for s in strides])
