@@ -10,7 +10,7 @@ import functools
 import itertools
 import random
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,11 +19,13 @@ import numpy as np
 from threadpoolctl import ThreadpoolController  # pyright: ignore[reportMissingTypeStubs]
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, TensorType
 from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 
 from ge_compiler.dialects import fused, ge, tile
-from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.diagnostics import CompileError, Note
+from ge_compiler.dialects.ge.semantics import evaluate
 from ge_compiler.dialects.ge.shapes import shape_and_element, show
 from ge_compiler.dialects.memory import Space, bytes_of
 from ge_compiler.dialects.semantics import Array, dtype_of
@@ -133,6 +135,15 @@ def _check_inputs(main: FuncOp, inputs: Sequence[Array]) -> list[Array]:
     return [np.ascontiguousarray(array).reshape(array.shape) for array in inputs]
 
 
+@contextmanager
+def _noting(op: Operation, note: Callable[[], str]) -> Generator[None]:
+    """Errors from inside say in which part of `op` they arose."""
+    try:
+        yield
+    except CompileError as error:
+        raise CompileError(error.message, error.location, (*error.notes, Note(note(), op.location))) from error
+
+
 class _Run:
     """One execution: the memories, the weights, and the functions compiled so far."""
 
@@ -150,6 +161,7 @@ class _Run:
         own: dict[type[Operation], Factory] = {
             tile.ForallOp: self._forall,
             ge.LoadWeightOp: self._load_weight,
+            ge.ConstOp: self._constant,
             fused.LaunchOp: self._launch,
             CallOp: self._call,
         }
@@ -196,7 +208,8 @@ class _Run:
                 self._machine.forget_local()
                 for argument, index in zip(arguments, block, strict=True):
                     r[argument] = index
-                code.run(r)
+                with _noting(op, lambda block=block: f"in block {block} of this grid"):
+                    code.run(r)
 
         return step
 
@@ -211,23 +224,26 @@ class _Run:
         array = np.ascontiguousarray(array).reshape(shape)
         frame.set_constant(op.y, array if isinstance(op.y.type, TensorType) else Region(array, f"weight @{name}"))
 
+    def _constant(self, op: ge.ConstOp, frame: Frame) -> None:
+        array = np.ascontiguousarray(evaluate(op, [])[0])
+        frame.set_constant(op.y, array if isinstance(op.y.type, TensorType) else Region(array, "a constant"))
+
     def _launch(self, op: fused.LaunchOp, frame: Frame) -> Step:
         kernel = op.kernel()
         assert kernel is not None, "a launch names a kernel"
         name, function = op.kernel_name, self._function(kernel)
         inputs, destinations, results = frame.slots(op.inputs), frame.slots(op.destinations), frame.slots(op.outputs)
         returns = bool(kernel.function_type.outputs.data)
+        copied = [isinstance(d.type, TensorType) and not (isinstance(d.owner, EmptyOp) and d.has_one_use()) for d in op.destinations]
 
         def step(r: Registers) -> None:
             self._launches[name] += 1
             self._machine.forget_local()
-            if returns:
-                written = function(*[r[x] for x in inputs])
-            else:
-                # A tensor destination may have other users: the launch writes to a copy.
-                written = [r[d].copy() if results else r[d] for d in destinations]
-                function(*[r[x] for x in inputs], *written)
-            for result, value in zip(results, written, strict=False):
+            # A tensor destination may have other users: the launch writes to a copy.
+            written = [] if returns else [r[d].copy() if shared else r[d] for d, shared in zip(destinations, copied, strict=True)]
+            with _noting(op, lambda: f"in this launch of @{name}"):
+                returned = function(*[r[x] for x in inputs], *written)
+            for result, value in zip(results, returned or written, strict=False):
                 r[result] = value
 
         return step

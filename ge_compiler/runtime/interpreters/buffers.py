@@ -19,7 +19,7 @@ from ge_compiler.dialects.memory import Space, bytes_of, mem_of
 from ge_compiler.dialects.semantics import Array
 from ge_compiler.dialects.tile import join_index_list
 from ge_compiler.dialects.types import buffer_type
-from ge_compiler.runtime.interpreters.tensors import casting, check_contraction
+from ge_compiler.runtime.interpreters.tensors import casting, check_contraction, repeated
 from ge_compiler.runtime.machine import Machine
 from ge_compiler.runtime.memory import Reference, Region
 from ge_compiler.runtime.walk import Factory, Frame, Registers, Step, Table
@@ -191,6 +191,20 @@ def _tile_full(op: tile.FullOp, frame: Frame) -> Step:
     return step
 
 
+def _tile_broadcast(op: tile.BroadcastOp, frame: Frame) -> Step:
+    assert op.out is not None
+    return _broadcast(op, frame, op.out)
+
+
+def _broadcast(op: tile.BroadcastOp | npu.VbrcOp, frame: Frame, out: SSAValue) -> Step:
+    source, destination = frame.slots([op.x, out])
+
+    def step(r: Registers) -> None:
+        r[destination].write(op, repeated(op, r[source].read(op, "x"), r[destination].shape))
+
+    return step
+
+
 def _tile_cast(op: tile.CastOp, frame: Frame) -> Step:
     assert op.out is not None
     return _write(op, frame, [op.x], op.out, casting(_dtype(op.out)))
@@ -250,6 +264,10 @@ def _vdup(op: npu.VdupOp, frame: Frame) -> Step:
     return step
 
 
+def _vbrc(op: npu.VbrcOp, frame: Frame) -> Step:
+    return _broadcast(op, frame, op.out)
+
+
 def _npu_mmad(op: npu.MmadOp, frame: Frame) -> Step:
     return _mmad(op, frame, op.out)
 
@@ -264,6 +282,7 @@ TILE_BUFFERS: dict[type[Operation], Factory] = {
     tile.MmadOp: _tile_mmad,
     tile.CastOp: _tile_cast,
     tile.FullOp: _tile_full,
+    tile.BroadcastOp: _tile_broadcast,
     tile.StoreOp: _tile_store,
     **dict.fromkeys(tile.ELEMENTWISE.values(), _tile_elementwise),
 }
@@ -277,6 +296,7 @@ INSTRUCTIONS: dict[type[Operation], Factory] = {
     npu.MmadOp: _npu_mmad,
     npu.VconvOp: _vconv,
     npu.VdupOp: _vdup,
+    npu.VbrcOp: _vbrc,
     npu.PipeBarrierOp: _barrier,
     **dict.fromkeys(npu.VECTOR.values(), _vector),
 }

@@ -201,6 +201,24 @@ def full(op: tile.FullOp, frame: Frame) -> Step:
     return step
 
 
+def broadcast(op: tile.BroadcastOp, frame: Frame) -> Step:
+    x, valid, result, room = frame.slot(op.x), frame.slots(op.mixed_valid), frame.slot(op.results[0]), op.tile_type().get_shape()
+
+    def step(r: Registers) -> None:
+        extents = [r[v] for v in valid]
+        check_room(op, extents, room)
+        r[result] = repeated(op, _defined(op, "x", r[x]), extents)
+
+    return step
+
+
+def repeated(op: Operation, x: Array, extents: Sequence[int]) -> Array:
+    """`x` repeated to `extents`, in memory of its own. Raises `CompileError` at `op` where it does not fit."""
+    if any(have not in (1, wanted) for have, wanted in zip(x.shape, extents, strict=True)):
+        raise CompileError.at(op, f"x has valid extents {x.shape[0]}x{x.shape[1]}, which cannot be repeated to {extents[0]}x{extents[1]}")
+    return np.broadcast_to(x, extents).copy()
+
+
 def _view(op: tile.ViewOp, frame: Frame) -> Step:
     shape = tensor_type(op.result).get_shape()
 
@@ -231,6 +249,7 @@ TILE_VALUES: dict[type[Operation], Factory] = {
     tile.MmadOp: mmad,
     tile.CastOp: _cast,
     tile.FullOp: full,
+    tile.BroadcastOp: broadcast,
     tile.StoreOp: store,
     **dict.fromkeys(tile.ELEMENTWISE.values(), _elementwise),
 }
