@@ -33,8 +33,8 @@ Offsets = tuple[int, ...]
 
 
 def peak(requests: Sequence[Request], offsets: Sequence[int]) -> int:
-    """Bytes from the start of the memory to the end of the highest buffer."""
-    return max((offset + request.size for request, offset in zip(requests, offsets, strict=True)), default=0)
+    """Bytes from the start of the memory to the end of the highest buffer that holds any."""
+    return max((offset + request.size for request, offset in zip(requests, offsets, strict=True) if request.size), default=0)
 
 
 def most_held(requests: Sequence[Request]) -> list[int]:
