@@ -11,7 +11,7 @@ from xdsl.rewriter import Rewriter
 from ge_compiler.dialects import buf
 from ge_compiler.dialects.diagnostics import CompileError, Note
 from ge_compiler.dialects.fused import LaunchOp
-from ge_compiler.dialects.ge import LoadWeightOp
+from ge_compiler.dialects.ge import ConstOp, LoadWeightOp
 from ge_compiler.dialects.tile import ViewOp
 from ge_compiler.dialects.types import tensor_type
 from ge_compiler.lowering.bufferization.buffers import Labels, bufferize_arguments, bufferize_view, memref_of, update_signature
@@ -31,7 +31,7 @@ def bufferize_main(function: FuncOp) -> None:
         match op:
             case LaunchOp():
                 _launch(op, labels)
-            case LoadWeightOp():
+            case LoadWeightOp() | ConstOp():
                 Rewriter.replace_value_with_new_type(op.y, memref_of(tensor_type(op.y)))
             case ViewOp():
                 bufferize_view(op)
