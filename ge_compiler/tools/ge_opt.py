@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from argparse import Namespace
 from collections.abc import Iterable
@@ -38,16 +39,21 @@ def main(arguments: list[str] | None = None) -> int:
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else 2
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient second one must not add a traceback
         sys.stderr.write("ge-opt: interrupted\n")
         return 130
     except BrokenPipeError:
-        # Whoever read our output has enough; the interpreter must not complain when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon_output()  # whoever read it has enough
         return 141
     except Exception as error:
         if os.environ.get("GE_DEBUG"):
             raise
         return _report(error)
+
+
+def _abandon_output() -> None:
+    """What standard output still holds goes nowhere, so that the interpreter does not complain when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _report(error: Exception) -> int:
@@ -61,8 +67,11 @@ def _report(error: Exception) -> int:
         case UsageError():
             sys.stderr.write(f"ge-opt: error: {error}\n")
             return 2
+        case OSError(filename=str(name)):
+            sys.stderr.write(f"ge-opt: error: cannot open '{name}': {error.strerror}\n")
         case OSError():
-            sys.stderr.write(f"ge-opt: error: cannot open '{error.filename}': {error.strerror}\n")
+            sys.stderr.write(f"ge-opt: error: cannot write the output: {error.strerror}\n")
+            _abandon_output()
         case InternalError():
             sys.stderr.write(f"ge-opt: {error}; {_PLEASE_REPORT}\n")
         case _:
@@ -119,9 +128,10 @@ def _write(path: str | None, text: str) -> None:
     if path is None or path == "-":
         sys.stdout.write(text)
         return
-    from ge_compiler.tools.opt.output import write_atomically
+    from ge_compiler.runtime.files import write_beside
 
-    write_atomically(Path(path), text)
+    with write_beside(path) as file:
+        file.write(text.encode())
 
 
 class _Session:
