@@ -225,7 +225,7 @@ class _Run:
         frame.set_constant(op.y, array if isinstance(op.y.type, TensorType) else Region(array, f"weight @{name}"))
 
     def _constant(self, op: ge.ConstOp, frame: Frame) -> None:
-        array = np.ascontiguousarray(evaluate(op, [])[0])
+        array = evaluate(op, [])[0].copy()
         frame.set_constant(op.y, array if isinstance(op.y.type, TensorType) else Region(array, "a constant"))
 
     def _launch(self, op: fused.LaunchOp, frame: Frame) -> Step:
