@@ -1,0 +1,284 @@
+"""Tests of every instruction, from hand-written programs, against plain numpy: layouts, transposes, ragged extents, element types."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from ge_compiler.dialects.functions import NATIVE
+from ge_compiler.dialects.npu import NPU, InstructionOp
+from ge_compiler.dialects.parser import parse_module
+from ge_compiler.runtime.execute import Statistics, execute
+
+Array = npt.NDArray[Any]
+
+NAMES = {"float16": "f16", "float32": "f32", "int8": "i8", "int16": "i16", "int32": "i32"}
+EXECUTED: set[str] = set()
+"""The names of instructions that a test of this file ran."""
+
+
+def element(array: Array) -> str:
+    return NAMES[array.dtype.name]
+
+
+def in_gm(array: Array) -> str:
+    return f"memref<{'x'.join(map(str, array.shape))}x{element(array)}>"
+
+
+def on_chip(shape: Sequence[int], kind: str, space: str) -> str:
+    return f"memref<{shape[0]}x{shape[1]}x{kind}, #npu.mem<{space}>>"
+
+
+class Kernel:
+    """The text of one kernel: a line for each instruction, each tile in a buffer of its own that is larger than its extents."""
+
+    def __init__(self) -> None:
+        self.lines = ["%true = arith.constant true", "%false = arith.constant false"]
+        self._used: dict[str, int] = {}
+        self._count = 0
+
+    def tile(self, shape: tuple[int, int], kind: str, space: str, room: tuple[int, int] | None = None) -> tuple[str, str]:
+        """A tile of valid extents `shape`: its value and type."""
+        room = room or (shape[0] + 3, shape[1] + 5)
+        self._count += 1
+        name, offset = f"%t{self._count}", self._used.get(space, 0)
+        self._used[space] = offset + -(-(room[0] + 15) // 16) * -(-(room[1] + 31) // 32) * 16 * 32 * 4
+        whole = on_chip(room, kind, space)
+        part = f"memref<{shape[0]}x{shape[1]}x{kind}, strided<[{room[1]}, 1]>, #npu.mem<{space}>>"
+        self.lines.append(f'%b{self._count} = buf.at "{name[1:]}" [{offset}] : {whole}')
+        self.lines.append(f"{name} = memref.subview %b{self._count}[0, 0] [{shape[0]}, {shape[1]}] [1, 1] : {whole} to {part}")
+        return name, part
+
+    def run(self, text: str, ins: Sequence[tuple[str, str]], out: tuple[str, str], flags: str = "") -> tuple[str, str]:
+        """Append the instruction `text`; it writes and returns `out`."""
+        sources = f" ins({', '.join(v for v, _ in ins)} : {', '.join(t for _, t in ins)})" if ins else ""
+        self.lines.append(f"npu.{text}{sources} outs({out[0]} : {out[1]}){flags}")
+        EXECUTED.add("npu." + text.split()[0])
+        return out
+
+    def load(self, value: str, array: Array, space: str) -> tuple[str, str]:
+        """Bring an argument of the kernel on chip."""
+        shape = (array.shape[0], array.shape[1])
+        how = "nd" if space == "ub" else "nd2nz"
+        return self.run(f"load <{how}>", [(value, in_gm(array))], self.tile(shape, element(array), space))
+
+    def execute(self, inputs: Sequence[Array], result: tuple[str, str], expected: Array) -> Array:
+        """Store `result`, of the type and shape of `expected`, and run."""
+        self.run("store", [result], ("%out", in_gm(expected)))
+        arguments = ", ".join([*(f"%x{i}: {in_gm(x)}" for i, x in enumerate(inputs)), f"%out: {in_gm(expected)}"])
+        types = ", ".join(map(in_gm, inputs))
+        values = ", ".join(f"%x{i}" for i in range(len(inputs)))
+        body = "\n  ".join(self.lines)
+        text = f"""
+func.func private @k({arguments}) {{
+  {body}
+  func.return
+}}
+func.func @main({arguments}) attributes {{results = 1 : i64}} {{
+  fused.launch @k({values}) into (%out) on aicore {{ops = [], op_name = "k"}} : ({types}) into ({in_gm(expected)})
+  func.return
+}}"""
+        (actual,) = execute(parse_module(text, "k.mlir"), inputs, {})
+        return actual
+
+
+def small_integers(shape: tuple[int, ...], dtype: npt.DTypeLike, seed: int = 0) -> Array:
+    """Integers whose products and sums are exact in every type, so that results are compared for equality."""
+    return np.random.default_rng(seed).integers(-8, 9, shape).astype(dtype)
+
+
+SHAPES = [(1, 1), (16, 32), (17, 33), (5, 100), (40, 7)]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8, np.int16, np.int32])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_load_and_store(shape: tuple[int, int], dtype: npt.DTypeLike) -> None:
+    kernel = Kernel()
+    x = small_integers(shape, dtype)
+    assert np.array_equal(kernel.execute([x], kernel.load("%x0", x, "ub"), x), x)
+
+
+@pytest.mark.parametrize(("a", "b"), [(np.float16, "f32"), (np.int8, "i32")])
+@pytest.mark.parametrize(("m", "n", "k"), [(16, 16, 32), (1, 1, 1), (33, 20, 50), (3, 70, 17), (48, 64, 128)])
+@pytest.mark.parametrize(("transpose_a", "transpose_b"), [(False, False), (False, True), (True, False), (True, True)])
+def test_mmad_from_global_memory(a: npt.DTypeLike, b: str, m: int, n: int, k: int, transpose_a: bool, transpose_b: bool) -> None:
+    kernel = Kernel()
+    x, y = small_integers((m, k), a), small_integers((k, n), a, seed=1)
+    x_in, y_in = (x.T.copy() if transpose_a else x), (y.T.copy() if transpose_b else y)
+    kind = element(x)
+    left = kernel.tile((m, k), kind, "l0a")
+    right = kernel.tile((k, n), kind, "l0b")
+    total = kernel.tile((m, n), b, "l0c")
+    kernel.run("load2d", [kernel.load("%x0", x_in, "l1")], left, " {transpose}" if transpose_a else "")
+    kernel.run("load2d", [kernel.load("%x1", y_in, "l1")], right, " {transpose}" if transpose_b else "")
+    kernel.run("mmad", [left, right], total, " init %true")
+    kernel.run("mmad", [left, right], total, " init %false")
+    out = kernel.run("fixpipe", [total], kernel.tile((m, n), b, "ub"))
+    expected = 2 * (x.astype(np.float64) @ y.astype(np.float64))
+    actual = kernel.execute([x_in, y_in], out, np.zeros((m, n), np.int32 if b == "i32" else np.float32))
+    assert np.array_equal(actual, expected)
+
+
+def test_mmad_accumulates_in_f32() -> None:
+    kernel = Kernel()
+    x, y = np.full((1, 2), 2048, np.float16), np.array([[1], [0.5]], np.float16)
+    left, right, total = kernel.tile((1, 2), "f16", "l0a"), kernel.tile((2, 1), "f16", "l0b"), kernel.tile((1, 1), "f32", "l0c")
+    kernel.run("load2d", [kernel.load("%x0", x, "l1")], left)
+    kernel.run("load2d", [kernel.load("%x1", y, "l1")], right)
+    kernel.run("mmad", [left, right], total, " init %true")
+    out = kernel.run("fixpipe", [total], kernel.tile((1, 1), "f32", "ub"))
+    assert kernel.execute([x, y], out, np.zeros((1, 1), np.float32)) == 3072
+
+
+MODELS: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "max": np.maximum,
+    "min": np.minimum,
+    "adds": np.add,
+    "muls": np.multiply,
+    "maxs": np.maximum,
+    "mins": np.minimum,
+    "abs": np.abs,
+    "exp": np.exp,
+    "ln": np.log,
+    "sqrt": np.sqrt,
+    "rec": np.reciprocal,
+    "relu": lambda *x: np.maximum(x[0], 0),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "shapes"),
+    [
+        (name, kind, shapes)
+        for name, function in NATIVE.items()
+        for kind in function.dtypes
+        for shapes in [((17, 33), (17, 33)), ((5, 100), (1, 100)), ((40, 7), (40, 1)), ((9, 9), (1, 1))]
+        if function.operands == 2 or shapes[0] == (17, 33)
+    ],
+)
+def test_vector_functions(name: str, kind: str, shapes: Sequence[tuple[int, int]]) -> None:
+    kernel, function = Kernel(), NATIVE[name]
+    dtype = np.dtype(np.int32 if kind == "i32" else np.float32)
+    rng = np.random.default_rng(3)
+    inputs = [(rng.uniform(0.1, 9, shape) if kind == "f32" else rng.integers(-99, 99, shape)).astype(dtype) for shape in shapes]
+    inputs = inputs[: function.operands]
+    scalar = "3" if kind == "i32" else "3.5"
+    loaded = [kernel.load(f"%x{i}", x, "ub") for i, x in enumerate(inputs)]
+    out = kernel.tile(shapes[0], kind, "ub")
+    kernel.run(f"v{name}", loaded, out, f" {{scalar = {scalar} : {kind}}}" if function.has_scalar else "")
+    wide = [x.astype(np.float64) for x in inputs] + ([float(scalar)] if function.has_scalar else [])
+    expected = MODELS[name](*wide)
+    actual = kernel.execute(inputs, out, np.zeros(shapes[0], dtype))
+    if kind == "i32":
+        assert np.array_equal(actual, expected)
+    else:
+        assert np.all(np.abs(actual - expected) <= 2.0**-22 * np.abs(expected))
+
+
+def test_a_vector_instruction_may_write_its_operand() -> None:
+    kernel = Kernel()
+    x = small_integers((17, 9), np.float32)
+    held = kernel.load("%x0", x, "ub")
+    kernel.run("vadd", [held, held], held)
+    kernel.run("vmuls", [held], held, " {scalar = 0.5 : f32}")
+    assert np.array_equal(kernel.execute([x], held, x), x)
+
+
+@pytest.mark.parametrize("source", [np.float16, np.float32, np.int32, np.int16, np.int8])
+@pytest.mark.parametrize("target", [np.float16, np.float32, np.int32, np.int16, np.int8])
+def test_vconv(source: npt.DTypeLike, target: npt.DTypeLike) -> None:
+    kernel = Kernel()
+    values = np.array([[0, -1, 2.75, -3.5, 100.2, 2.5, 0.1]]).repeat(19, axis=0)
+    x = values.astype(source)
+    expected = np.array([[math.trunc(float(v)) if np.dtype(target).kind == "i" else float(v) for v in row] for row in x]).astype(target)
+    out = kernel.run("vconv", [kernel.load("%x0", x, "ub")], kernel.tile((19, 7), element(expected), "ub"))
+    assert np.array_equal(kernel.execute([x], out, expected), expected)
+
+
+@pytest.mark.parametrize(("value", "dtype"), [("1.5 : f32", np.float32), ("-2.5 : f16", np.float16), ("-7 : i32", np.int32)])
+def test_vdup(value: str, dtype: npt.DTypeLike) -> None:
+    kernel = Kernel()
+    out = kernel.run(f"vdup {value}", [], kernel.tile((18, 5), NAMES[np.dtype(dtype).name], "ub"))
+    kernel.lines.append("npu.pipe_barrier <all>")
+    expected = np.full((18, 5), float(value.split()[0]), dtype)
+    assert np.array_equal(kernel.execute([], out, expected), expected)
+
+
+@pytest.mark.parametrize("shape", [(1, 33), (17, 1), (1, 1), (17, 33)])
+@pytest.mark.parametrize("dtype", [np.float16, np.int32])
+def test_vbrc(shape: tuple[int, int], dtype: npt.DTypeLike) -> None:
+    kernel = Kernel()
+    x = small_integers(shape, dtype)
+    expected = np.repeat(np.repeat(x, 17 // shape[0], axis=0), 33 // shape[1], axis=1)
+    out = kernel.run("vbrc", [kernel.load("%x0", x, "ub")], kernel.tile((17, 33), element(x), "ub"))
+    assert np.array_equal(kernel.execute([x], out, expected), expected)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(4, 4), (0, 4), (4, 0), (0, 0)])
+def test_tiles_without_elements_do_nothing(rows: int, columns: int) -> None:
+    kernel = Kernel()
+    x = small_integers((rows, columns), np.float32)
+    held = kernel.load("%x0", x, "ub")
+    kernel.run("vexp", [held], held)
+    actual = kernel.execute([x], held, x)
+    assert actual.shape == (rows, columns)
+
+
+def test_every_instruction_is_executed_here() -> None:
+    """Runs last: pytest keeps the order of the file."""
+    known = {op.name for op in NPU.operations if issubclass(op, InstructionOp)}
+    if len(EXECUTED) < 3:
+        pytest.skip("needs the other tests of this file")
+    assert known <= EXECUTED
+
+
+PROGRAM = """
+func.func private @k(%x: memref<2x40x24xf16>, %out: memref<2x40x24xf16>) {
+  %c16 = arith.constant 16 : index
+  %c40 = arith.constant 40 : index
+  tile.forall (%b, %i) in (2, 3) {
+    %r = arith.muli %i, %c16 : index
+    %left = arith.subi %c40, %r : index
+    %m = arith.minsi %left, %c16 : index
+    %t = buf.at "t" [64] : memref<16x24xf16, #npu.mem<ub>>
+    %v = memref.subview %t[0, 0] [%m, 24] [1, 1] : memref<16x24xf16, #npu.mem<ub>> to memref<?x24xf16, strided<[24, 1]>, #npu.mem<ub>>
+    %from = memref.subview %x[%b, %r, 0] [1, %m, 24] [1, 1, 1] : memref<2x40x24xf16> to memref<?x24xf16, strided<[24, 1], offset: ?>>
+    npu.load <nd> ins(%from : memref<?x24xf16, strided<[24, 1], offset: ?>>) outs(%v : memref<?x24xf16, strided<[24, 1]>, #npu.mem<ub>>)
+    npu.pipe_barrier <all>
+    %to = memref.subview %out[%b, %r, 0] [1, %m, 24] [1, 1, 1] : memref<2x40x24xf16> to memref<?x24xf16, strided<[24, 1], offset: ?>>
+    npu.store ins(%v : memref<?x24xf16, strided<[24, 1]>, #npu.mem<ub>>) outs(%to : memref<?x24xf16, strided<[24, 1], offset: ?>>)
+  }
+  func.return
+}
+func.func @main(%x: memref<80x24xf16>, %out0: memref<2x40x24xf16>) attributes {results = 1 : i64} {
+  %v = memref.reinterpret_cast %x to offset: [0], sizes: [2, 40, 24], strides: [960, 24, 1]
+    : memref<80x24xf16> to memref<2x40x24xf16, strided<[960, 24, 1]>>
+  %w = "memref.cast"(%v) : (memref<2x40x24xf16, strided<[960, 24, 1]>>) -> memref<2x40x24xf16>
+  %h = buf.at "h" [512] : memref<2x40x24xf16>
+  fused.launch @k(%w) into (%h) on aicore {ops = [], op_name = "first"} : (memref<2x40x24xf16>) into (memref<2x40x24xf16>)
+  fused.launch @k(%h) into (%out0) on aicore {ops = [], op_name = "second"} : (memref<2x40x24xf16>) into (memref<2x40x24xf16>)
+  func.return
+}
+"""
+
+
+def test_a_grid_with_points_ragged_rows_and_an_arena() -> None:
+    x = np.random.default_rng(0).standard_normal((80, 24)).astype(np.float16)
+    statistics = Statistics()
+    module = parse_module(PROGRAM, "p.mlir")
+    (y,) = execute(module, [x], {}, statistics=statistics)
+    assert np.array_equal(y, x.reshape(2, 40, 24))
+    assert statistics.launches == {"k": 2}
+    assert statistics.instructions["k"] == {"npu.load": 12, "npu.store": 12, "npu.pipe_barrier": 12}
+    assert statistics.total == 36
+    for seed in range(3):
+        assert np.array_equal(execute(module, [x], {}, block_order=seed, check=False)[0], y)
