@@ -1,0 +1,185 @@
+"""
+The Python API: compile a model, call it, look at any level of it, save and load it.
+
+    import ge_compiler as ge
+
+    program = ge.compile(model, args=(x,), target="Ascend910A")
+    y = program(x)
+    print(program.text("tile"))
+    program.save("model.om")
+    ge.load("model.om")(x)
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from ge_compiler import __version__
+from ge_compiler.dialects import LEVELS
+from ge_compiler.dialects.diagnostics import CompileError, Remark, collect_remarks, did_you_mean
+from ge_compiler.dialects.parser import parse_module
+from ge_compiler.runtime.execute import Statistics, execute
+from ge_compiler.runtime.om import Artifact
+from ge_compiler.runtime.signature import DTYPES, FLOATS, Array, Signature, TensorSpec, nest
+from ge_compiler.runtime.weights import WeightStore
+from ge_compiler.tools.compilation import PRECISION_MODES, Options, lower, text_of, tiling_text
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass
+class Program:
+    """A compiled model: its modules at every level, its weights, and what it takes and gives."""
+
+    signature: Signature
+    weights: WeightStore
+    options: Options
+    dtype: str | None
+    """What the model's floats were converted to, if asked; floating inputs of a call are converted likewise."""
+    origin: Mapping[str, Any] | None = None
+    """The factory of the model, its file's SHA-256 and the seed, if it came from one."""
+    remarks: Sequence[Remark] = ()
+    """What passes had to say; not kept in a file."""
+    _modules: dict[str, ModuleOp] = field(default_factory=dict[str, ModuleOp], repr=False)
+    _texts: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    _source: str = "<program>"
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The levels that the program is kept at, from the top."""
+        return tuple(level for level in LEVELS if level in self._modules or level in self._texts)
+
+    def module(self, level: str = LEVELS[-1]) -> ModuleOp:
+        """The module at `level`. Raises `CompileError` for a level that there is not."""
+        if level not in self.levels:
+            raise CompileError(f"the program has no level '{level}'{did_you_mean(level, self.levels)}; levels: {', '.join(self.levels)}")
+        if level not in self._modules:
+            self._modules[level] = parse_module(self._texts[level], f"{self._source}:{level}")
+        return self._modules[level]
+
+    def text(self, level: str = LEVELS[-1], *, locations: bool = False) -> str:
+        """The text of the module at `level`."""
+        return text_of(self.module(level), locations)
+
+    def run(self, inputs: Sequence[Array], level: str | None = None, statistics: Statistics | None = None) -> list[Array]:
+        """The outputs on arrays in the order of the signature, executed at `level` (the lowest by default)."""
+        self.signature.check(inputs)
+        return execute(self.module(level or self.levels[-1]), inputs, self.weights, statistics=statistics)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """
+        The model's results, nested as in the model: torch tensors (strided as eager's) if any input is one, else numpy arrays.
+
+        Raises `TypeError` for inputs with other names, shapes or dtypes than the program was compiled for.
+        """
+        leaves = self.signature.bind(args, kwargs)
+        wants_torch = any(_is_torch(leaf) for leaf in leaves)
+        inputs = [_as_array(leaf, spec, self.dtype) for leaf, spec in zip(leaves, self.signature.inputs, strict=True)]
+        outputs: Sequence[Any] = self.run(inputs)
+        if wants_torch:
+            outputs = [_as_tensor(array, spec) for array, spec in zip(outputs, self.signature.outputs, strict=True)]
+        return nest(self.signature.structure, outputs)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the program to an `.om` file. Raises `CompileError` where that is not possible."""
+        header = {
+            "compiler": __version__,
+            "dtype": self.dtype,
+            "options": self.options.to_json(),
+            "origin": None if self.origin is None else dict(self.origin),
+            "signature": self.signature.to_json(),
+        }
+        texts = {level: self._texts.get(level) or self.text(level, locations=True) for level in self.levels}
+        Artifact(header, texts, self.weights).save(path)
+
+
+def compile(
+    model: torch.nn.Module,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    target: str | None = None,
+    dtype: str | None = None,
+    tiling: Mapping[str, Mapping[str, int]] | Sequence[str] | None = None,
+    precision_mode: str | None = None,
+) -> Program:
+    """
+    Compiles `model` for inputs with the shapes and dtypes of `args` and `kwargs`.
+
+    `dtype` (`f16`, `bf16`, `f32`) converts the model's floats in a copy. `tiling` sets tile sizes: `{"MatMulV2Gelu": {"m": 16}}`. Raises
+    `CompileError` with the model's Python line for what cannot be compiled.
+    """
+    from ge_compiler.lowering.from_torch.importer import import_model
+
+    if dtype is not None and dtype not in FLOATS:
+        raise CompileError(f"dtype must be one of {', '.join(FLOATS)}, got '{dtype}'")
+    options = make_options(target, precision_mode, tiling)
+    imported = import_model(model, args, kwargs, dtype=dtype)
+    return compile_module(imported.module, imported.weights, options, imported.signature, dtype)
+
+
+def make_options(target: str | None, precision_mode: str | None, tiling: Mapping[str, Mapping[str, int]] | Sequence[str] | None) -> Options:
+    """Options with what is not given at its default. Raises `CompileError` for an unknown precision mode."""
+    mode = precision_mode or PRECISION_MODES[0]
+    if mode not in PRECISION_MODES:
+        raise CompileError(f"unknown precision mode '{mode}'{did_you_mean(mode, PRECISION_MODES)}; modes: {', '.join(PRECISION_MODES)}")
+    return Options(target or Options.target, mode, tiling_text(tiling))
+
+
+def compile_module(module: ModuleOp, weights: WeightStore, options: Options, signature: Signature, dtype: str | None = None) -> Program:
+    """The program of a module at `ge` or below, which is changed."""
+    with collect_remarks() as remarks:
+        modules = dict(lower(module, options))
+    return Program(signature, weights, options, dtype, remarks=tuple(remarks), _modules=modules)
+
+
+def load(path: str | os.PathLike[str]) -> Program:
+    """The program of an `.om` file; weights stay in the file until they are used. Raises `CompileError` for a file that is not right."""
+    artifact = Artifact.load(path)
+    header = artifact.header
+    return Program(
+        signature=Signature.from_json(header["signature"]),
+        weights=artifact.weights,
+        options=Options.from_json(header["options"]),
+        dtype=header["dtype"],
+        origin=header["origin"],
+        _texts=dict(artifact.texts),
+        _source=os.fspath(path),
+    )
+
+
+def _is_torch(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def _as_array(value: Any, spec: TensorSpec, dtype: str | None) -> Array:
+    if _is_torch(value):
+        from ge_compiler.lowering.from_torch.dtypes import to_numpy
+
+        value = to_numpy(value)
+    elif not isinstance(value, np.ndarray):
+        raise TypeError(f"input '{spec.name}' must be a tensor or an array, got {type(value).__name__}")
+    array: Array = value
+    if dtype is not None and spec.dtype == dtype and (array.dtype.kind == "f" or array.dtype in (DTYPES[name] for name in FLOATS)):
+        return array.astype(DTYPES[dtype], copy=False)
+    return array
+
+
+def _as_tensor(array: Array, spec: TensorSpec) -> torch.Tensor:
+    import torch
+
+    from ge_compiler.lowering.from_torch.dtypes import to_torch
+
+    tensor = to_torch(array)
+    if spec.strides is None:
+        return tensor
+    return torch.empty_strided(spec.shape, spec.strides, dtype=tensor.dtype).copy_(tensor)

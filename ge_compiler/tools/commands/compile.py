@@ -1,0 +1,72 @@
+"""gec compile: a model or a module becomes an `.om` file, and a report of ten seconds' reading."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from ge_compiler.dialects import LEVELS
+from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.tools.commands.shared import Progress, add_compilation_options, program_of_factory, program_of_module
+from ge_compiler.tools.opt.registry import UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument("model", metavar="MODEL", help="FILE.py:NAME, a class or function that makes a torch model, or FILE.mlir")
+    add_compilation_options(parser)
+    parser.add_argument("-o", "--output", metavar="FILE.om", help="where to write the program")
+    parser.add_argument(
+        "--emit", choices=LEVELS, metavar="LEVEL", help=f"print the text of a level instead of the report: {', '.join(LEVELS)}"
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="the form of the report (default: text)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compiles, writes, reports."""
+    if options.output is not None:
+        _check_writable(Path(options.output))
+    progress = Progress()
+    is_module = options.model.endswith(".mlir")
+    program = program_of_module(options, progress) if is_module else program_of_factory(options, progress).program
+    if options.output is not None:
+        program.save(options.output)
+        progress.done(f"wrote {options.output}")
+    if options.emit is not None:
+        sys.stdout.write(program.text(options.emit))
+        return 0
+    from ge_compiler.runtime.report import report
+
+    found = report({level: program.module(level) for level in program.levels})
+    if options.format == "json":
+        sys.stdout.write(json.dumps(found.to_json(), indent=2) + "\n")
+        return 0
+    from ge_compiler.tools.commands.summary import summary
+
+    sys.stdout.write(summary(options.model, program, found))
+    sys.stdout.write(_next_steps(options, is_module))
+    return 0
+
+
+def _next_steps(options: argparse.Namespace, is_module: bool) -> str:
+    if options.output is None:
+        return "\nnext: add -o FILE.om to keep the program; --emit tile prints a level\n"
+    size = os.path.getsize(options.output)
+    golden = "" if is_module else " --golden torch"
+    return f"\nwrote {options.output} ({size} bytes)\nnext: gec run {options.output}{golden}\n"
+
+
+def _check_writable(path: Path) -> None:
+    """Before the work, not after it."""
+    folder = path.parent
+    if path.is_dir():
+        raise CompileError(f"cannot write {path}: Is a directory")
+    if not folder.is_dir():
+        raise CompileError(f"cannot write {path}: there is no folder {folder}")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise CompileError(f"cannot write {path}: Permission denied")
+    if path.suffix in (".py", ".mlir", ".safetensors"):
+        raise UsageError(f"-o {path} would overwrite a source; name a file that ends in .om")

@@ -1,0 +1,66 @@
+"""Comparing a program's outputs with PyTorch: what `gec run --golden torch` and `gec compare` share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.lowering.from_torch.dtypes import to_torch
+from ge_compiler.lowering.from_torch.export import with_dtype
+from ge_compiler.lowering.from_torch.golden import Golden, golden
+from ge_compiler.runtime.accuracy import Metrics, measure
+from ge_compiler.runtime.signature import Array, TensorSpec
+from ge_compiler.tools.compilation import PRECISION_MODES
+
+if TYPE_CHECKING:
+    from ge_compiler.runtime.weights import WeightStore
+    from ge_compiler.tools.api import Program
+
+
+def narrowed_dtype(program: Program) -> str | None:
+    """`f16` where the program may compute f32 products in f16: its tolerance is that of f16."""
+    return "f16" if program.options.precision_mode != PRECISION_MODES[0] and program.dtype in (None, "f32") else None
+
+
+def golden_of_program(program: Program, model: torch.nn.Module, inputs: Sequence[Array]) -> Golden:
+    """What PyTorch gives for `inputs`, in the dtype in which the program computes."""
+    named = {spec.name: to_torch(array) for spec, array in zip(program.signature.inputs, inputs, strict=True)}
+    return golden(model, (), named, dtype=narrowed_dtype(program) or program.dtype)
+
+
+def compare(program: Program, outputs: Sequence[Array], truth: Golden) -> list[Metrics]:
+    """The metrics of each output."""
+    specs = program.signature.outputs
+    return [measure(*arrays, _rule(program, spec)) for spec, *arrays in zip(specs, outputs, truth.reference, truth.eager, strict=True)]
+
+
+def _rule(program: Program, spec: TensorSpec) -> str | None:
+    return narrowed_dtype(program) if spec.dtype == "f32" else None
+
+
+def with_weights(model: torch.nn.Module, weights: WeightStore, dtype: str | None, source: str) -> torch.nn.Module:
+    """`model` in `dtype`, with the weights of a program. Raises `CompileError` for one that the model does not have."""
+    model = with_dtype(model, dtype)
+    with torch.no_grad():
+        for name, keys in weights.keys_of.items():
+            for key in keys:
+                held = _tensor(model, key)
+                if held is None:
+                    continue
+                if tuple(held.shape) != weights[name].shape:
+                    raise CompileError(f"{source} has weight {key} of shape {weights[name].shape}, the model one of {tuple(held.shape)}")
+                held.copy_(to_torch(weights[name]))
+    return model
+
+
+def _tensor(model: torch.nn.Module, key: str) -> torch.Tensor | None:
+    """The parameter, buffer or tensor attribute `key`; `None` for a constant that torch lifted out of the code."""
+    path, _, name = key.rpartition(".")
+    try:
+        value = getattr(model.get_submodule(path), name, None)
+    except AttributeError:
+        return None
+    return value if isinstance(value, torch.Tensor) else None

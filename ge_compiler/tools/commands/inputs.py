@@ -1,0 +1,105 @@
+"""
+The values of inputs on the command line.
+
+    x=f16[32,768]             a shape and a dtype; the elements are those of rand:0
+    x=f16[32,768]=rand:7      standard normal numbers of numpy's default_rng(7), rounded; for integers, 0 to 9; booleans
+    x=@x.npy                  an array from a file
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ge_compiler.dialects.diagnostics import CompileError, did_you_mean
+from ge_compiler.runtime.signature import DTYPES, FLOATS, Array, TensorSpec, dtype_name
+from ge_compiler.tools.opt.registry import UsageError
+
+_SPEC = re.compile(r"(?P<dtype>\w+)\[(?P<shape>[\d,\s]*)\](?:=rand:(?P<seed>\d+))?")
+_FORMS = "NAME=DTYPE[SIZES] (x=f16[32,768]), NAME=DTYPE[SIZES]=rand:SEED or NAME=@FILE.npy"
+
+
+@dataclass(frozen=True)
+class Input:
+    """One `--input`."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    seed: int = 0
+    file: Path | None = None
+
+    @property
+    def spec(self) -> TensorSpec:
+        return TensorSpec(self.name, self.shape, self.dtype)
+
+    def array(self) -> Array:
+        """The elements, always the same."""
+        return random_array(self.spec, self.seed) if self.file is None else _load(self.file)
+
+
+def parse_inputs(texts: Sequence[str]) -> list[Input]:
+    """The inputs of a command line. Raises `UsageError` for a malformed one, `CompileError` for a file that cannot be read."""
+    inputs = [_parse(text) for text in texts]
+    names = [i.name for i in inputs]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"--input {twice[0]} is given twice")
+    return inputs
+
+
+def _parse(text: str) -> Input:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise UsageError(f"--input '{text}' is not understood; write {_FORMS}")
+    if value.startswith("@"):
+        array = _load(Path(value[1:]))
+        return Input(name, dtype_name(array.dtype), array.shape, file=Path(value[1:]))
+    match = _SPEC.fullmatch(value.strip())
+    if match is None:
+        raise UsageError(f"--input '{text}' is not understood; write {_FORMS}")
+    dtype = match["dtype"]
+    if dtype not in DTYPES:
+        raise UsageError(f"--input '{text}': unknown dtype '{dtype}'{did_you_mean(dtype, DTYPES)}; dtypes: {', '.join(DTYPES)}")
+    sizes = [size.strip() for size in match["shape"].split(",")] if match["shape"].strip() else []
+    if "" in sizes:
+        raise UsageError(f"--input '{text}': a size is missing between the commas")
+    return Input(name.strip(), dtype, tuple(map(int, sizes)), int(match["seed"] or 0))
+
+
+def float_dtype(inputs: Sequence[Input]) -> str | None:
+    """The dtype of the floating inputs, which the model's floats take too. Raises `UsageError` if they have several."""
+    dtypes = sorted({i.dtype for i in inputs if i.dtype in FLOATS})
+    if len(dtypes) > 1:
+        raise UsageError(f"inputs have several floating dtypes ({', '.join(dtypes)}); choose the model's with --dtype")
+    return dtypes[0] if dtypes else None
+
+
+def random_array(spec: TensorSpec, seed: int) -> Array:
+    """Elements that depend on shape, dtype and seed alone."""
+    generator = np.random.default_rng(seed)
+    if spec.dtype in FLOATS:
+        return generator.standard_normal(spec.shape, np.float32).astype(DTYPES[spec.dtype])
+    return generator.integers(0, 2 if spec.dtype == "bool" else 10, spec.shape).astype(DTYPES[spec.dtype])
+
+
+def fit(array: Array, spec: TensorSpec) -> Array:
+    """The array of a file for an input: a `bf16` one may be kept as f32, as .npy files have no bf16."""
+    return array.astype(DTYPES["bf16"]) if spec.dtype == "bf16" and array.dtype == np.float32 else array
+
+
+def _load(path: Path) -> Array:
+    try:
+        array = np.load(path, allow_pickle=False)
+    except OSError as error:
+        raise CompileError(f"cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, EOFError) as error:
+        raise CompileError(f"{path} is not an array file (.npy): {error}") from None
+    if not isinstance(array, np.ndarray):
+        raise CompileError(f"{path} holds several arrays; give one in a .npy file")
+    if dtype_name(array.dtype) not in DTYPES:
+        raise CompileError(f"{path} holds {array.dtype}, which is not supported; dtypes: {', '.join(DTYPES)}")
+    return array

@@ -1,0 +1,154 @@
+"""gec run: executes an `.om` file, and compares the result with PyTorch if asked."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ge_compiler.dialects import LEVELS
+from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.runtime.accuracy import Metrics
+from ge_compiler.runtime.execute import Statistics
+from ge_compiler.runtime.files import write_beside
+from ge_compiler.runtime.signature import Array, TensorSpec
+from ge_compiler.tools.api import Program, load
+from ge_compiler.tools.commands.factory import Factory
+from ge_compiler.tools.commands.inputs import fit, parse_inputs, random_array
+from ge_compiler.tools.commands.shared import Progress
+from ge_compiler.tools.commands.table import figure, plural, table
+from ge_compiler.tools.opt.registry import UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    add = parser.add_argument
+    add("program", metavar="FILE.om", help="the program")
+    add(
+        "--input",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="x=@x.npy or x=f16[32,768]=rand:0 (repeat; default: rand:0, ...)",
+    )
+    add("--output", action="append", default=[], metavar="FILE.npy", help="where to write an output (repeat, in order)")
+    add("--golden", choices=("torch", "none"), default="none", help="compare with PyTorch: eager, and an f64 evaluation")
+    add("--level", choices=LEVELS, metavar="LEVEL", help="the level to execute (default: the lowest)")
+    add("--format", choices=("text", "json"), default="text", help="the form of the result (default: text)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Executes, writes outputs, compares; 3 if the comparison fails."""
+    progress = Progress()
+    program = load(options.program)
+    if len(options.output) > len(program.signature.outputs):
+        raise UsageError(f"{len(options.output)} times --output, but the program has {plural(len(program.signature.outputs), 'output')}")
+    factory = Factory.recorded(program.origin, options.program) if options.golden == "torch" else None
+    inputs = inputs_of(program, options.input)
+    progress.done(f"loaded {options.program}")
+    statistics = Statistics()
+    outputs = program.run(inputs, options.level, statistics)
+    progress.done(f"executed at {options.level or program.levels[-1]}")
+    for path, array in zip(options.output, outputs, strict=False):
+        _write(Path(path), array)
+    metrics = None if factory is None else _compare(program, factory, inputs, outputs, options.program, progress)
+    write = _write_json if options.format == "json" else _write_text
+    write(program, outputs, statistics, metrics)
+    return 3 if any(not m.within for m in metrics or ()) else 0
+
+
+def inputs_of(program: Program, texts: Sequence[str]) -> list[Array]:
+    """The inputs of a run; those not given are random with seeds 0, 1, ... Raises `UsageError` for one that does not fit."""
+    given = {i.name: i for i in parse_inputs(texts)}
+    specs = program.signature.inputs
+    if unknown := [name for name in given if name not in {spec.name for spec in specs}]:
+        raise UsageError(f"--input {unknown[0]}: the program has no such input; it takes {program.signature.describe_inputs()}")
+    arrays = [fit(given[spec.name].array(), spec) if spec.name in given else random_array(spec, i) for i, spec in enumerate(specs)]
+    try:
+        program.signature.check(arrays)
+    except TypeError as error:
+        raise UsageError(str(error)) from None
+    return arrays
+
+
+def _compare(
+    program: Program, factory: Factory, inputs: Sequence[Array], outputs: Sequence[Array], source: str, progress: Progress
+) -> list[Metrics]:
+    from ge_compiler.tools.commands.golden import compare, golden_of_program, with_weights
+
+    model = with_weights(factory.build(), program.weights, program.dtype, source)
+    truth = golden_of_program(program, model, inputs)
+    progress.done(f"ran {factory} in PyTorch, and in f64")
+    return compare(program, outputs, truth)
+
+
+def _write(path: Path, array: Array) -> None:
+    if path.suffix != ".npy":
+        raise CompileError(f"cannot write {path}: outputs are written as .npy files")
+    is_bf16 = array.dtype.name == "bfloat16"  # which .npy files do not have
+    with write_beside(path) as file:
+        np.save(file, array.astype(np.float32) if is_bf16 else array)
+
+
+def _write_json(program: Program, outputs: Sequence[Array], statistics: Statistics, metrics: Sequence[Metrics] | None) -> None:
+    rows: list[dict[str, Any]] = []
+    for i, (spec, array) in enumerate(zip(program.signature.outputs, outputs, strict=True)):
+        row: dict[str, Any] = {"name": spec.name, "dtype": spec.dtype, "shape": list(spec.shape), **_moments(array)}
+        rows.append(row if metrics is None else row | {"golden": metrics[i].to_json()})
+    result: dict[str, Any] = {"outputs": rows, "instructions": statistics.total, "launches": dict(statistics.launches)}
+    if metrics is not None:
+        result["within"] = all(m.within for m in metrics)
+    sys.stdout.write(json.dumps(result, indent=2) + "\n")
+
+
+def _moments(array: Array) -> dict[str, float | None]:
+    values = array.astype(np.float64)
+    if not values.size:
+        return {"mean": None, "min": None, "max": None}
+    figures = {"mean": values.mean(), "min": values.min(), "max": values.max()}
+    return {name: float(value) if np.isfinite(value) else None for name, value in figures.items()}
+
+
+def _write_text(program: Program, outputs: Sequence[Array], statistics: Statistics, metrics: Sequence[Metrics] | None) -> None:
+    specs = program.signature.outputs
+    rows = [(str(spec), *map(figure_or_dash, _moments(array).values())) for spec, array in zip(specs, outputs, strict=True)]
+    sys.stdout.write(table(("output", "mean", "min", "max"), rows, right=(1, 2, 3), indent="") + "\n")
+    if statistics.total:
+        launches = plural(statistics.launches.total(), "kernel launch").removesuffix("s") + (
+            "es" if statistics.launches.total() != 1 else ""
+        )
+        sys.stdout.write(f"{statistics.total} instructions in {launches}\n")
+    if metrics is not None:
+        sys.stdout.write("\n" + golden_text(specs, metrics))
+
+
+def figure_or_dash(value: float | None) -> str:
+    """A signed figure of four digits."""
+    return "-" if value is None else f"{value:.4g}"
+
+
+def golden_text(specs: Sequence[TensorSpec], metrics: Sequence[Metrics]) -> str:
+    """The comparison with PyTorch, a row for each output, and what is wrong where something is."""
+    rows = [
+        (
+            spec.name,
+            figure(m.max_abs),
+            figure(m.allowed_max_abs),
+            figure(m.eager_max_abs),
+            figure(m.max_abs_to_eager),
+            f"{m.max_ulp:.1f}",
+            "-" if m.cosine is None else f"{m.cosine:.7f}",
+            "ok" if m.within else "WRONG",
+        )
+        for spec, m in zip(specs, metrics, strict=True)
+    ]
+    header = ("output", "max error", "allowed", "PyTorch's own", "to PyTorch", "ulp", "cosine", "")
+    text = "against an f64 evaluation of the model\n" + table(header, rows, right=range(1, 7)) + "\n"
+    for spec, m in zip(specs, metrics, strict=True):
+        text += "".join(f"{spec.name}: {failure}\n" for failure in m.failures)
+    return text

@@ -1,0 +1,175 @@
+"""What the sub-commands of gec share: options, progress, and getting from a command line to a program."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.ir import Attribute
+
+from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.runtime.signature import FLOATS, Array, Signature, TensorSpec
+from ge_compiler.tools.api import Program, compile_module, make_options
+from ge_compiler.tools.commands.factory import Factory
+from ge_compiler.tools.commands.inputs import Input, float_dtype, parse_inputs
+from ge_compiler.tools.compilation import Options
+from ge_compiler.tools.opt.registry import UsageError
+
+if TYPE_CHECKING:
+    import torch
+    from xdsl.dialects.func import FuncOp
+
+    from ge_compiler.lowering.from_torch.importer import Imported
+
+
+class Progress:
+    """One line on standard error for each step that is done, with its time."""
+
+    def __init__(self) -> None:
+        self._start = time.perf_counter()
+
+    def done(self, what: str) -> None:
+        now = time.perf_counter()
+        sys.stderr.write(f"gec: {what} ({now - self._start:.1f} s)\n")
+        self._start = now
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A program with the model that it comes from."""
+
+    program: Program
+    imported: Imported
+
+
+def add_compilation_options(parser: argparse.ArgumentParser) -> None:
+    """The options of commands that compile."""
+    add = parser.add_argument
+    add(
+        "--input",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="an input: x=f16[32,768], x=f16[32,768]=rand:0, x=@x.npy (repeat)",
+    )
+    add("--target", metavar="NAME", help="the chip to compile for")
+    add("--dtype", choices=FLOATS, help="the dtype of the model's floats (default: that of the floating inputs)")
+    add("--seed", type=int, default=0, metavar="N", help="the seed under which the model is made (default: 0)")
+    add(
+        "--tiling",
+        action="append",
+        default=[],
+        metavar="KERNEL=m:16,n:128",
+        help="tile sizes of a kernel; others are chosen (repeat)",
+    )
+    add("--precision-mode", metavar="MODE", help="allow_fp32_to_fp16: f32 matrix products run in f16 where the cube has no f32")
+
+
+def program_of_factory(options: argparse.Namespace, progress: Progress) -> Compiled:
+    """Makes the model, imports and compiles it."""
+    factory = Factory.parse(options.model, options.seed)
+    chosen = _options_of(options)
+    inputs = parse_inputs(options.input)
+    dtype = options.dtype or float_dtype(inputs)
+    model = factory.build()
+    progress.done(f"made {factory}")
+    imported = import_with(model, inputs, dtype)
+    progress.done(f"imported {factory}")
+    program = compile_module(imported.module, imported.weights, chosen, imported.signature, dtype)
+    program.origin = factory.to_json()
+    progress.done(f"compiled for {chosen.target}")
+    return Compiled(program, imported)
+
+
+def import_with(model: torch.nn.Module, inputs: Sequence[Input], dtype: str | None) -> Imported:
+    """Imports `model` for inputs that are named after the parameters of its `forward`."""
+    from ge_compiler.lowering.from_torch.export import forward_parameters
+    from ge_compiler.lowering.from_torch.importer import import_model
+
+    parameters = forward_parameters(model)
+    names = ", ".join(parameters)
+    if not inputs and parameters:
+        example = f"--input '{parameters[0].lstrip('*')}=f16[32,768]'"
+        raise UsageError(f"the inputs of forward({names}) are missing; give each its dtype and sizes: {example}")
+    if unknown := [i.name for i in inputs if i.name not in parameters]:
+        raise UsageError(f"--input {unknown[0]}: forward has no parameter '{unknown[0]}'; its parameters: {names}")
+    ordered = sorted(inputs, key=lambda i: parameters.index(i.name))
+    return import_model(model, (), {i.name: tensor_of(i.array()) for i in ordered}, dtype=dtype)
+
+
+def tensor_of(array: Array) -> torch.Tensor:
+    """A tensor with the elements of `array`."""
+    from ge_compiler.lowering.from_torch.dtypes import to_torch
+
+    return to_torch(array)
+
+
+def program_of_module(options: argparse.Namespace, progress: Progress) -> Program:
+    """Reads a module with the weights beside it and compiles it from the level that it is at."""
+    from ge_compiler.dialects.parser import parse_module
+    from ge_compiler.runtime.weights import load_beside
+
+    if options.input or options.dtype:
+        raise UsageError(f"{options.model} has its inputs' shapes and dtypes in its text; leave --input and --dtype out")
+    try:
+        text = Path(options.model).read_bytes()
+    except OSError as error:
+        raise CompileError(f"cannot read {options.model}: {error.strerror}") from None
+    module = parse_module(text, options.model)
+    weights = load_beside(module, options.model)
+    program = compile_module(module, weights, _options_of(options), _signature_of(module_main(module)))
+    progress.done(f"compiled {options.model} for {program.options.target}")
+    return program
+
+
+def _options_of(options: argparse.Namespace) -> Options:
+    return make_options(options.target, options.precision_mode, options.tiling)
+
+
+def module_main(module: Attribute | object) -> FuncOp:
+    """`@main` of a module. Raises `CompileError` if there is none."""
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.dialects.func import FuncOp
+    from xdsl.traits import SymbolTable
+
+    assert isinstance(module, ModuleOp)
+    main = SymbolTable.lookup_symbol(module, "main")
+    if not isinstance(main, FuncOp):
+        raise CompileError.at(module, "has no function @main, which is what a program runs")
+    return main
+
+
+def _signature_of(main: FuncOp) -> Signature:
+    from ge_compiler.runtime.execute import result_count
+
+    arguments = list(main.body.block.args)
+    count = result_count(main)
+    inputs = arguments[: len(arguments) - count]
+    names = [value.name_hint or f"arg{i}" for i, value in enumerate(inputs)]
+    results = [value.type for value in arguments[len(arguments) - count :]] or list(main.function_type.outputs)
+    output_names = ["y"] if len(results) == 1 else [f"y{i}" for i in range(len(results))]
+    return Signature(
+        inputs=tuple(_spec(main, name, value.type) for name, value in zip(names, inputs, strict=True)),
+        outputs=tuple(_spec(main, name, type_) for name, type_ in zip(output_names, results, strict=True)),
+        parameters=tuple(names),
+        arguments=tuple(names),
+    )
+
+
+def _spec(main: FuncOp, name: str, type_: Attribute) -> TensorSpec:
+    from ge_compiler.dialects.semantics import dtype_of
+    from ge_compiler.runtime.signature import DTYPES, dtype_name
+
+    shaped = type_ if isinstance(type_, TensorType | MemRefType) else None
+    if shaped is None or min((0, *shaped.get_shape())) < 0:
+        raise CompileError.at(main, f"takes and gives tensors of static shape; '{name}' is {type_}")
+    dtype = dtype_name(dtype_of(shaped.get_element_type()))
+    if dtype not in DTYPES:
+        raise CompileError.at(main, f"'{name}' is {type_}; a program takes and gives {', '.join(DTYPES)}")
+    return TensorSpec(name, shaped.get_shape(), dtype)

@@ -1,0 +1,72 @@
+"""The report of `gec compile` as text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ge_compiler.runtime.report import KernelRow, OperatorRow, Report
+from ge_compiler.tools.api import Program
+from ge_compiler.tools.commands.table import bytes_text, plural, table
+
+MANY = 16
+"""More operators or kernels than this are counted by kind instead of listed."""
+
+
+def summary(model: str, program: Program, found: Report) -> str:
+    """Operators with their Python lines, kernels with their tiles, bytes of each memory, instructions."""
+    head = f"{model} for {found.target}: {program.signature.describe_inputs()} -> {', '.join(map(str, program.signature.outputs))}"
+    parts = [head, _operators(found.operators), _kernels(found.kernels), _memory(found)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _operators(rows: Sequence[OperatorRow]) -> str:
+    if not rows:
+        return ""
+    title = f"{plural(len(rows), 'operator')} imported"
+    if len(rows) > MANY:
+        counts = Counter(row.operator for row in rows)
+        first = {row.operator: row.line for row in reversed(rows)}
+        lines = [(operator, str(count), first[operator]) for operator, count in counts.most_common()]
+        return f"{title}\n" + table(("operator", "count", "first at"), lines, right=(1,))
+    return f"{title}\n" + table(("name", "operator", "result", "Python"), [(r.name, r.operator, r.result, r.line) for r in rows])
+
+
+def _kernels(rows: Sequence[KernelRow]) -> str:
+    if not rows:
+        return ""
+    launches = sum(row.launches for row in rows)
+    cells = [
+        (
+            row.name,
+            str(row.launches),
+            _shortened(row.source),
+            " ".join(f"{key}={size}" for key, size in row.schedule.items()),
+            "" if row.blocks is None else str(row.blocks),
+            "" if row.instructions is None else str(row.instructions),
+        )
+        for row in rows[:MANY]
+    ]
+    more = f"\n  ... and {len(rows) - MANY} more" if len(rows) > MANY else ""
+    header = ("kernel", "launches", "from", "tiles", "blocks", "instructions")
+    return (
+        f"{plural(len(rows), 'kernel')} formed, {plural(launches, 'launch')[:-1] + 'es' if launches != 1 else '1 launch'}\n"
+        + table(header, cells, right=(1, 4, 5))
+        + more
+    )
+
+
+def _shortened(source: Sequence[str]) -> str:
+    return ", ".join(source[:3]) + (f" and {len(source) - 3} more" if len(source) > 3 else "")
+
+
+def _memory(found: Report) -> str:
+    spaces = [space for space in found.capacities if any(space in row.bytes for row in found.kernels)]
+    rows = [
+        (row.name, *(f"{row.bytes.get(space, 0)} ({row.bytes.get(space, 0) / found.capacities[space]:.0%})" for space in spaces))
+        for row in found.kernels[:MANY]
+    ]
+    text = "bytes of on-chip memory\n" + table(("kernel", *spaces), rows, right=range(1, len(spaces) + 1)) + "\n\n" if spaces else ""
+    held = ", ".join(f"{what} {bytes_text(count)}" for what, count in found.hbm.items() if count)
+    text += f"HBM peak {bytes_text(found.hbm_peak)}" + (f": {held}" if held else "")
+    return text if found.instructions is None else f"{text}\n{plural(found.instructions, 'instruction')} in all kernels"

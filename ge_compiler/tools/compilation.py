@@ -1,0 +1,78 @@
+"""Taking a module through the levels with a user's options, keeping what it is at each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from io import StringIO
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.printer import Printer
+
+from ge_compiler import dialects
+from ge_compiler.dialects import LEVELS
+from ge_compiler.dialects.target import DEFAULT_TARGET, TARGET_ATTRIBUTE, load_target
+from ge_compiler.lowering.pipelines import module_level
+from ge_compiler.tools.opt.pass_manager import PassManager
+
+PRECISION_MODES = ("must_keep_origin_dtype", "allow_fp32_to_fp16")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may set about a compilation."""
+
+    target: str = DEFAULT_TARGET
+    precision_mode: str = PRECISION_MODES[0]
+    tiling: tuple[str, ...] = ()
+    """Tile sizes of kernels, each as `KERNEL=key:size,...`."""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"tiling": list(self.tiling)}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Options:
+        return Options(data["target"], data["precision_mode"], tuple(data["tiling"]))
+
+
+def lower(module: ModuleOp, options: Options, stop: str = LEVELS[-1]) -> Iterator[tuple[str, ModuleOp]]:
+    """
+    The module at its own level and at each below, down to `stop`, as copies of their own. The given module is changed.
+
+    Raises `CompileError` for a fault of the module or the options.
+    """
+    load_target(options.target)
+    context = dialects.context()
+    module.attributes[TARGET_ATTRIBUTE] = StringAttr(options.target)
+    start = module_level(module)
+    yield start, module.clone()
+    for level in LEVELS[LEVELS.index(start) + 1 : LEVELS.index(stop) + 1]:
+        _prepare(context, module, level, options)
+        PassManager(f"to-{level}").run(context, module)
+        yield level, module.clone()
+
+
+def _prepare(context: Context, module: ModuleOp, level: str, options: Options) -> None:
+    """Applies what the user chose before the pipeline to `level` chooses for itself."""
+    if level == "fused" and options.precision_mode != PRECISION_MODES[0]:
+        PassManager(f"legalize{{precision-mode={options.precision_mode}}}").run(context, module)
+    if level == "tile" and options.tiling:
+        from ge_compiler.lowering.select_schedule import SelectSchedulePass
+
+        SelectSchedulePass(tiling=options.tiling).apply(context, module)
+
+
+def tiling_text(tiling: Mapping[str, Mapping[str, int]] | Sequence[str] | None) -> tuple[str, ...]:
+    """Tile sizes as `KERNEL=key:size,...`, from that form or from `{"KERNEL": {"key": size}}`."""
+    if not isinstance(tiling, Mapping):
+        return tuple(tiling or ())
+    return tuple(f"{kernel}={','.join(f'{key}:{size}' for key, size in sizes.items())}" for kernel, sizes in tiling.items())
+
+
+def text_of(module: ModuleOp, locations: bool = False) -> str:
+    """The text of a module, ending in a newline."""
+    stream = StringIO()
+    Printer(stream, print_debuginfo=locations).print_op(module)
+    return stream.getvalue() + "\n"

@@ -1,0 +1,103 @@
+"""
+gec: compiles PyTorch models, runs the programs, compares their levels.
+
+Exit status: 0 done, 1 a fault of the input, 2 a command line that cannot be carried out, 3 a tolerance missed, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+from ge_compiler import __version__
+
+COMMANDS = {
+    "compile": "compile a PyTorch model or a .mlir file to an .om file",
+    "run": "execute an .om file, and compare it with PyTorch",
+    "compare": "execute a model at every level and compare them",
+}
+
+_EPILOG = """\
+examples:
+  gec compile examples/mlp.py:SimpleMLP --input 'x=f16[32,768]' -o mlp.om
+  gec run mlp.om --golden torch
+  gec compare examples/mlp.py:SimpleMLP --input 'x=f16[32,768]' --levels all
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs gec and returns its exit status; never a traceback, unless the environment variable GE_DEBUG is set."""
+    try:
+        status = _run(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+        return status
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else 2
+    except KeyboardInterrupt:
+        sys.stderr.write("gec: interrupted\n")
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except Exception as error:
+        if os.environ.get("GE_DEBUG"):
+            raise
+        return _report(error)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        from ge_compiler.dialects.diagnostics import did_you_mean
+
+        unknown = message.removeprefix("unrecognized arguments: ").split("=")[0].split(" ")[0]
+        if unknown.startswith("--"):
+            message += did_you_mean(unknown, (option for option in self._option_string_actions if option.startswith("--")))
+        sys.stderr.write(f"{self.prog}: error: {message}\n")
+        raise SystemExit(2)
+
+
+def _run(arguments: list[str]) -> int:
+    parser = _Parser(
+        prog="gec",
+        description="Compiles PyTorch models for a simulated NPU.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"gec {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False)
+        if name in arguments:
+            # Only the command that is meant is imported: help must come at once.
+            import_module(f"ge_compiler.tools.commands.{name}").add_arguments(command)
+    options = parser.parse_args(arguments)
+    return import_module(f"ge_compiler.tools.commands.{options.command}").run(options)
+
+
+def _report(error: Exception) -> int:
+    from ge_compiler.dialects.diagnostics import CompileError, format_diagnostic
+    from ge_compiler.tools.opt.pass_manager import InternalError
+    from ge_compiler.tools.opt.registry import UsageError
+
+    match error:
+        case CompileError():
+            sys.stderr.write(f"{format_diagnostic(error)}\n")
+        case UsageError():
+            sys.stderr.write(f"gec: error: {error}\n")
+            return 2
+        case ModuleNotFoundError(name="torch"):
+            sys.stderr.write("gec: error: this command needs PyTorch: pip install 'ge-compiler[torch]'\n")
+        case InternalError():
+            sys.stderr.write(f"gec: {error}; please report it (GE_DEBUG=1 shows the traceback)\n")
+        case _:
+            text = " ".join(str(error).split())
+            sys.stderr.write(f"gec: internal error: {type(error).__name__}: {text}; please report it (GE_DEBUG=1 shows the traceback)\n")
+    return 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
