@@ -109,7 +109,7 @@ func.func private @k(%out: tensor<4xf32>) {
 }
 func.func @main() -> (tensor<4xf32>, tensor<4xf32>) {
   %d = tensor.empty() : tensor<4xf32>
-  %y = fused.launch @k() into (%d) on aicore {ops = [], op_name = "k"} : () into (tensor<4xf32>) -> tensor<4xf32>
+  %y = fused.launch @k() into (%d) on aicore {ops = ["Abs"], op_name = "k"} : () into (tensor<4xf32>) -> tensor<4xf32>
   // expected-error@+1 {{'func.return' op result #1 is the same value as result #0; it needs a kernel that copies it}}
   func.return %y, %y : tensor<4xf32>, tensor<4xf32>
 }
@@ -123,7 +123,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-note@+1 {{made here}}
   %d = tensor.empty() : tensor<4xf32>
   // expected-error@+1 {{'fused.launch' op reads an empty tensor, which nobody has written}}
-  %y = fused.launch @k(%d) into (%d) on aicore {ops = [], op_name = "k"} : (tensor<4xf32>) into (tensor<4xf32>) -> tensor<4xf32>
+  %y = fused.launch @k(%d) into (%d) on aicore {ops = ["Abs"], op_name = "k"} : (tensor<4xf32>) into (tensor<4xf32>) -> tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
 
@@ -134,7 +134,7 @@ func.func private @k(%out: tensor<4xf32>) {
 }
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error@+1 {{'fused.launch' op writes into a value that others may read; a destination must be a tensor.empty}}
-  %y = fused.launch @k() into (%x) on aicore {ops = [], op_name = "k"} : () into (tensor<4xf32>) -> tensor<4xf32>
+  %y = fused.launch @k() into (%x) on aicore {ops = ["Abs"], op_name = "k"} : () into (tensor<4xf32>) -> tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
 

@@ -1,0 +1,1 @@
+"""What a target allows: the moves between its memories, and the element types of its units."""
