@@ -78,13 +78,13 @@ func.func private @spaces(%x: memref<4x8xf16>) {
 func.func @main(%x: memref<4x8xf32>, %out0: memref<4x8xf32>) attributes {results = 1 : i64} {
   // CHECK: buf.at "one" [0] : memref<4x8xf32>
   %one = buf.alloc "one" : memref<4x8xf32>
-  fused.launch @chain(%x) into (%one) on aicore {ops = [], op_name = "one"} : (memref<4x8xf32>) into (memref<4x8xf32>)
+  fused.launch @chain(%x) into (%one) on aicore {ops = ["Abs"], op_name = "one"} : (memref<4x8xf32>) into (memref<4x8xf32>)
   // CHECK: buf.at "two" [512] : memref<4x8xf32>
   %two = buf.alloc "two" : memref<4x8xf32>
-  fused.launch @chain(%one) into (%two) on aicore {ops = [], op_name = "two"} : (memref<4x8xf32>) into (memref<4x8xf32>)
+  fused.launch @chain(%one) into (%two) on aicore {ops = ["Abs"], op_name = "two"} : (memref<4x8xf32>) into (memref<4x8xf32>)
   // CHECK: buf.at "three" [0] : memref<4x8xf32>
   %three = buf.alloc "three" : memref<4x8xf32>
-  fused.launch @chain(%two) into (%three) on aicore {ops = [], op_name = "three"} : (memref<4x8xf32>) into (memref<4x8xf32>)
-  fused.launch @chain(%three) into (%out0) on aicore {ops = [], op_name = "four"} : (memref<4x8xf32>) into (memref<4x8xf32>)
+  fused.launch @chain(%two) into (%three) on aicore {ops = ["Abs"], op_name = "three"} : (memref<4x8xf32>) into (memref<4x8xf32>)
+  fused.launch @chain(%three) into (%out0) on aicore {ops = ["Abs"], op_name = "four"} : (memref<4x8xf32>) into (memref<4x8xf32>)
   func.return
 }

@@ -26,7 +26,7 @@ func.func private @wide(%x: memref<256x256xf16>) attributes {schedule = #tile.sc
 }
 
 func.func @main(%x: memref<256x256xf16>) {
-  fused.launch @wide(%x) into () on aicore {ops = [], op_name = "fc1"} : (memref<256x256xf16>) into ()
-  fused.launch @wide(%x) into () on aicore {ops = [], op_name = "fc2"} : (memref<256x256xf16>) into ()
+  fused.launch @wide(%x) into () on aicore {ops = ["Abs"], op_name = "fc1"} : (memref<256x256xf16>) into ()
+  fused.launch @wide(%x) into () on aicore {ops = ["Abs"], op_name = "fc2"} : (memref<256x256xf16>) into ()
   func.return
 }

@@ -105,12 +105,12 @@ func.func private @k(%x: memref<4x8xf32>, %out: memref<4x8xf32>) {
 func.func @main(%x: memref<4x8xf32>, %out0: memref<4x8xf32>) attributes {results = 1 : i64} {
   // expected-note@+1 {{"one" is here}}
   %one = buf.at "one" [0] : memref<4x8xf32>
-  fused.launch @k(%x) into (%one) on aicore {ops = [], op_name = "one"} : (memref<4x8xf32>) into (memref<4x8xf32>)
+  fused.launch @k(%x) into (%one) on aicore {ops = ["Abs"], op_name = "one"} : (memref<4x8xf32>) into (memref<4x8xf32>)
   // expected-error@+1 {{buffer "two" shares bytes [0, 128) of gm with "one"}}
   %two = buf.at "two" [0] : memref<4x8xf32>
   // expected-note@+1 {{"two" is first used here}}
-  fused.launch @k(%x) into (%two) on aicore {ops = [], op_name = "two"} : (memref<4x8xf32>) into (memref<4x8xf32>)
+  fused.launch @k(%x) into (%two) on aicore {ops = ["Abs"], op_name = "two"} : (memref<4x8xf32>) into (memref<4x8xf32>)
   // expected-note@+1 {{"one" is needed until here}}
-  fused.launch @k(%one) into (%out0) on aicore {ops = [], op_name = "three"} : (memref<4x8xf32>) into (memref<4x8xf32>)
+  fused.launch @k(%one) into (%out0) on aicore {ops = ["Abs"], op_name = "three"} : (memref<4x8xf32>) into (memref<4x8xf32>)
   func.return
 }
