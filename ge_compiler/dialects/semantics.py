@@ -7,7 +7,6 @@ in `cast` alone. numpy is imported here, so import this module where something i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -16,7 +15,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, IntegerType
 from xdsl.ir import Attribute
 
-from ge_compiler.dialects.functions import FUNCTIONS, expand
+from ge_compiler.dialects.functions import expand
 
 Array = npt.NDArray[Any]
 
@@ -33,7 +32,7 @@ _INTEGERS: dict[int, npt.DTypeLike] = {1: np.bool_, 8: np.int8, 16: np.int16, 32
 def dtype_of(element: Attribute) -> np.dtype[Any]:
     """The numpy dtype of an element type. Raises `KeyError` for a type without one."""
     if isinstance(element, IntegerType):
-        return np.dtype(_INTEGERS[element.width.data])
+        return np.dtype(_INTEGERS[element.bitwidth])
     return np.dtype(_FLOATS[type(element)])
 
 
@@ -41,9 +40,8 @@ def _reciprocal(x: Array) -> Array:
     return np.divide(np.float32(1), x)
 
 
-def _scalar(x: Array, value: float | None) -> Any:
-    assert value is not None
-    return x.dtype.type(value)
+def _relu(x: Array) -> Array:
+    return np.maximum(x, x.dtype.type(0))
 
 
 _NATIVE: dict[str, Callable[..., Array]] = {
@@ -53,33 +51,30 @@ _NATIVE: dict[str, Callable[..., Array]] = {
     "div": np.divide,
     "max": np.maximum,
     "min": np.minimum,
-    "adds": lambda x, scalar: np.add(x, _scalar(x, scalar)),
-    "muls": lambda x, scalar: np.multiply(x, _scalar(x, scalar)),
-    "maxs": lambda x, scalar: np.maximum(x, _scalar(x, scalar)),
-    "mins": lambda x, scalar: np.minimum(x, _scalar(x, scalar)),
     "abs": np.abs,
     "exp": np.exp,
     "ln": np.log,
     "sqrt": np.sqrt,
     "rec": _reciprocal,
-    "relu": lambda x: np.maximum(x, x.dtype.type(0)),
+    "relu": _relu,
 }
-"""Each native function of the table on arrays of one dtype, f32 or i32."""
+_WITH_SCALAR: dict[str, Callable[..., Array]] = {"adds": np.add, "muls": np.multiply, "maxs": np.maximum, "mins": np.minimum}
+"""With `_NATIVE`, each native function of the table on arrays of one dtype, f32 or i32. A scalar is of that dtype too."""
 
 
 def apply(name: str, *operands: Array, scalar: float | None = None) -> Array:
     """The function `name` of the table on arrays that broadcast against each other; expansions run in native functions."""
     with np.errstate(all="ignore"):
-        return expand(_Numpy(), name, operands, scalar)
+        return np.asarray(expand(_Numpy(), name, operands, scalar))  # numpy makes scalars of arrays of rank 0
 
 
-@dataclass(frozen=True)
 class _Numpy:
     """An emitter that computes at once."""
 
     def apply(self, name: str, *operands: Array, scalar: float | None = None) -> Array:
-        function = _NATIVE[name]
-        return function(*operands, scalar=scalar) if FUNCTIONS[name].has_scalar else function(*operands)
+        if scalar is None:
+            return _NATIVE[name](*operands)
+        return _WITH_SCALAR[name](*operands, operands[0].dtype.type(scalar))
 
 
 def cast(x: Array, dtype: np.dtype[Any]) -> Array:

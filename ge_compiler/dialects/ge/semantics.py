@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
 
 from ge_compiler.dialects import semantics
 from ge_compiler.dialects.semantics import Array
+from ge_compiler.dialects.types import tensor_type
 
 if TYPE_CHECKING:
     from ge_compiler.dialects.ge import CastOp, ConstOp, ElementwiseOp, GeOp, MatMulBase
@@ -21,9 +21,7 @@ def evaluate(op: GeOp, operands: Sequence[Array]) -> Sequence[Array]:
 
 
 def _round(op: GeOp, value: Array) -> list[Array]:
-    result = op.results[0].type
-    assert isinstance(result, TensorType)
-    return [semantics.cast(value, semantics.dtype_of(result.get_element_type()))]
+    return [semantics.cast(value, semantics.dtype_of(tensor_type(op.results[0]).get_element_type()))]
 
 
 def _wide(x: Array) -> Array:
@@ -41,10 +39,11 @@ def cast(op: CastOp, operands: Sequence[Array]) -> list[Array]:
 
 
 def constant(op: ConstOp, operands: Sequence[Array]) -> list[Array]:
-    type_ = op.value.get_type()
-    assert isinstance(type_, TensorType)
-    values = np.array(op.value.get_values(), dtype=semantics.dtype_of(type_.get_element_type()))
-    return [np.broadcast_to(values.reshape(()), type_.get_shape()) if values.size == 1 else values.reshape(type_.get_shape())]
+    type_ = tensor_type(op.y)
+    dtype = semantics.dtype_of(type_.get_element_type())
+    # The bytes themselves: NaN keeps its payload. A true boolean is 0xFF there.
+    raw = np.frombuffer(op.value.data.data, np.uint8 if dtype == np.bool_ else dtype)
+    return [(raw != 0 if dtype == np.bool_ else raw).reshape(type_.get_shape())]
 
 
 def matmul(op: MatMulBase, operands: Sequence[Array]) -> list[Array]:
