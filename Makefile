@@ -28,7 +28,7 @@ check: $(READY) ## formatting, lint, strict types, import floors
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 bench: $(READY) ## every benchmark, one table each
 	for f in benchmarks/*.py; do echo "== $$f"; $(BIN)/python "$$f"; done
@@ -47,6 +47,6 @@ $(READY): pyproject.toml
 	  || { echo "error: $(PYTHON) is $$("$(PYTHON)" --version 2>&1), but 3.11 or newer is needed; set PYTHON=/path/to/python" >&2; exit 1; }
 	@[ -x $(BIN)/python ] || { echo "Creating .venv with $(PYTHON) ($$("$(PYTHON)" --version))"; "$(PYTHON)" -m venv .venv; }
 	@echo "Installing into .venv (PyTorch is large: this takes some minutes; the whole log is .venv/install.log)"
-	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off -e '.[torch,test]' $(PIP_ARGS) \
+	@PYTHONWARNINGS=ignore $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off -e '.[torch,test]' $(PIP_ARGS) \
 	  | tee .venv/install.log | awk '/^Collecting|^Installing/ { print "  " $$1, $$2; fflush() }'
 	@touch $@
