@@ -1,0 +1,51 @@
+"""Which ops may appear at which stage: one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ge_compiler.dialects.functions import FUNCTIONS, NATIVE
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What a module holds at the end of a stage, as names of ops; `dialect.*` stands for all of a dialect."""
+
+    main: frozenset[str]
+    """In `@main` and other public functions."""
+    kernels: frozenset[str]
+    """In kernels, which are private functions."""
+    values: str
+    """`tensor` or `memref`: the shaped type that values have."""
+    before: str
+    """What to run when something is left of the stage above."""
+
+
+_EVERYWHERE = frozenset({"ge.load_weight", "func.return"})
+_LOOPS = frozenset({"arith.*", "scf.for", "scf.yield", "tile.forall", "func.return"})
+_MEMORY = frozenset({"buf.at", "memref.subview", "memref.reinterpret_cast"})
+_TILE_OPS = frozenset({"tile.load", "tile.move", "tile.mmad", "tile.cast", "tile.full", "tile.broadcast", "tile.store"})
+_TILE_FUNCTIONS = frozenset(f"tile.{name}" for name in NATIVE)
+_FUSED = frozenset({"fused.matmul", "fused.cast", "fused.broadcast", "fused.full"}) | {f"fused.{name}" for name in FUNCTIONS}
+_LAUNCHES = _EVERYWHERE | {"fused.launch"}
+
+STAGES: Mapping[str, Stage] = {
+    "ge": Stage(_EVERYWHERE | {"ge.*"}, frozenset(), "tensor", ""),
+    "fused": Stage(
+        _LAUNCHES | {"tensor.empty"}, _FUSED | {"func.return"}, "tensor", "convert-ge-to-fused, group-kernels and outline-kernels"
+    ),
+    "tile": Stage(
+        _LAUNCHES | {"tensor.empty", "tile.view"},
+        _LOOPS | _TILE_OPS | _TILE_FUNCTIONS | {"tile.undef", "tile.view"},
+        "tensor",
+        "convert-fused-to-tile and expand-math",
+    ),
+    "buf": Stage(_LAUNCHES | _MEMORY, _LOOPS | _MEMORY | _TILE_OPS | _TILE_FUNCTIONS, "memref", "bufferize-tile and plan-memory"),
+    "npu": Stage(_LAUNCHES | _MEMORY, _LOOPS | _MEMORY | {"npu.*"}, "memref", "convert-buf-to-npu"),
+}
+
+
+def allows(names: frozenset[str], op_name: str) -> bool:
+    """Whether a set of names holds `op_name` or its whole dialect."""
+    return op_name in names or op_name.partition(".")[0] + ".*" in names
