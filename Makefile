@@ -43,10 +43,10 @@ help: ## this list
 
 $(READY): pyproject.toml
 	@[ -n "$(PYTHON)" ] || { echo "error: neither python3.11 nor python3 was found; set PYTHON=/path/to/python (3.11 or newer)" >&2; exit 1; }
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-	  || { echo "error: $(PYTHON) is $$("$(PYTHON)" --version 2>&1), but 3.11 or newer is needed; set PYTHON=/path/to/python" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	  || { echo "error: '$(PYTHON)' is not Python 3.11 or newer; set PYTHON=/path/to/python" >&2; exit 1; }
 	@[ -x $(BIN)/python ] || { echo "Creating .venv with $(PYTHON) ($$("$(PYTHON)" --version))"; "$(PYTHON)" -m venv .venv; }
 	@echo "Installing into .venv (PyTorch is large: this takes some minutes; the whole log is .venv/install.log)"
 	@PYTHONWARNINGS=ignore $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off -e '.[torch,test]' $(PIP_ARGS) \
-	  | tee .venv/install.log | awk '/^Collecting|^Installing/ { print "  " $$1, $$2; fflush() }'
+	  | tee .venv/install.log | awk '/^Collecting/ { print "  " $$2 } /^Installing/ { print "  installing" } { fflush() }'
 	@touch $@

@@ -8,13 +8,21 @@ importing a floor runs this file first, so it must neither load torch nor climb 
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from ge_compiler.tools.api import Program as Program
+    from ge_compiler.tools.api import compile as compile
+    from ge_compiler.tools.api import load as load
+
+    __version__: str
 
 _PUBLIC = ("Program", "compile", "load")
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("ge-compiler")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'ge_compiler' has no attribute '{name}'; it offers {', '.join(_PUBLIC)}")
     return getattr(import_module("ge_compiler.tools.api"), name)

@@ -94,6 +94,10 @@ def _run(options: Namespace) -> int:
 
 
 def _listing(options: Namespace) -> Iterable[str] | None:
+    if options.version:
+        from importlib.metadata import version
+
+        return [f"ge-opt {version('ge-compiler')}"]
     if not (options.show_dialects or options.show_passes or options.show_pipeline or options.show_targets):
         return None
     from ge_compiler.tools.opt import listings
