@@ -9,18 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, MemRefType, StringAttr, i64
-from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, MemRefType, NoneAttr, StringAttr, i64
+from xdsl.ir import Dialect, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, opt_operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-Buffer = MemRefType[Attribute]
+from ge_compiler.dialects.memory import Space, mem_of
+from ge_compiler.dialects.types import Buffer, buffer_type, verify_element_type
 
 
-def _check_static(type_: Attribute) -> None:
-    assert isinstance(type_, MemRefType)
+def _verify_buffer(value: SSAValue) -> None:
+    type_ = buffer_type(value)
+    verify_element_type(type_)
     if DYNAMIC_INDEX in type_.get_shape():
         raise VerifyException(f"a buffer has a static shape, got {type_}; extents of ragged tiles are sizes of memref.subview")
+    if not isinstance(type_.layout, NoneAttr):
+        raise VerifyException(f"a buffer lies in one piece, got {type_}; views of it have strides")
+    if mem_of(type_).space is not Space.GM and len(type_.get_shape()) != 2:
+        raise VerifyException(f"a buffer in on-chip memory has rank 2, got {type_}")
 
 
 @irdl_op_definition
@@ -38,7 +44,7 @@ class AllocOp(IRDLOperation):
         super().__init__(properties={"label": StringAttr(label)}, result_types=[result])
 
     def verify_(self) -> None:
-        _check_static(self.result.type)
+        _verify_buffer(self.result)
 
 
 @irdl_op_definition
@@ -59,7 +65,7 @@ class AtOp(IRDLOperation):
         super().__init__(operands=[slot], properties=properties, result_types=[result])
 
     def verify_(self) -> None:
-        _check_static(self.result.type)
+        _verify_buffer(self.result)
         offsets = self.offsets.get_values()
         if not offsets or min(offsets) < 0:
             raise VerifyException(f"needs at least one offset, none of them negative, got {list(offsets)}")

@@ -8,12 +8,12 @@ a small closed set of primitives: `matmul`, the functions of the table, `cast`, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
+    FlatSymbolRefAttrConstr,
     FloatAttr,
     IntegerAttr,
     MemRefType,
@@ -45,11 +45,13 @@ from xdsl.irdl import (
 )
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolTable
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+from xdsl.utils.str_enum import StrEnum
 
 from ge_compiler.dialects.elementwise import ElementwiseOp, define, operand_names, string_array
 from ge_compiler.dialects.functions import FUNCTIONS, Function
 from ge_compiler.dialects.ge.shapes import broadcast, show
-from ge_compiler.dialects.types import Tensor, tensor_type
+from ge_compiler.dialects.types import Tensor, tensor_type, verify_element_types
 
 
 class FusedElementwiseOp(ElementwiseOp):
@@ -101,6 +103,7 @@ class MatmulOp(IRDLOperation):
 
     def verify_(self) -> None:
         a, b, result = tensor_type(self.a), tensor_type(self.b), tensor_type(self.result)
+        verify_element_types(self)
         for name, t in (("a", a), ("b", b)):
             if len(t.get_shape()) < 2:
                 raise VerifyException(f"{name} must have at least two dimensions, got {t}")
@@ -146,6 +149,7 @@ class CastOp(IRDLOperation):
         super().__init__(operands=[x], result_types=[TensorType(element, tensor_type(x).get_shape())])
 
     def verify_(self) -> None:
+        verify_element_types(self)
         if tensor_type(self.x).get_shape() != tensor_type(self.result).get_shape():
             raise VerifyException(f"keeps the shape, but goes from {self.x.type} to {self.result.type}")
 
@@ -167,6 +171,7 @@ class BroadcastOp(IRDLOperation):
         super().__init__(operands=[x], properties={"dimensions": DenseArrayBase.from_list(i64, dimensions)}, result_types=[result])
 
     def verify_(self) -> None:
+        verify_element_types(self)
         source, result = tensor_type(self.x), tensor_type(self.result)
         dimensions = self.dimensions.get_values()
         if source.get_element_type() != result.get_element_type():
@@ -194,6 +199,7 @@ class FullOp(IRDLOperation):
         super().__init__(properties={"value": value}, result_types=[result])
 
     def verify_(self) -> None:
+        verify_element_types(self)
         if self.value.type != tensor_type(self.result).get_element_type():
             raise VerifyException(f"value is {self.value.type}, but the result is {self.result.type}")
 
@@ -243,6 +249,9 @@ class KernelOp(IRDLOperation):
         return last
 
     def verify_(self) -> None:
+        verify_element_types(self)
+        if not self.ops.data:
+            raise VerifyException("ops must name at least one operator: the kernel is called after them")
         last = self.body.block.last_op
         if not isinstance(last, YieldOp):
             raise VerifyException("the body must end with fused.yield")
@@ -278,7 +287,7 @@ class LaunchOp(IRDLOperation):
 
     name = "fused.launch"
 
-    callee = prop_def(SymbolRefAttr)
+    callee = prop_def(FlatSymbolRefAttrConstr)
     inputs = var_operand_def(TensorType | MemRefType)
     destinations = var_operand_def(TensorType | MemRefType)
     engine = prop_def(EngineAttr)
@@ -295,7 +304,7 @@ class LaunchOp(IRDLOperation):
     def __init__(
         self, callee: str, inputs: Sequence[SSAValue], destinations: Sequence[SSAValue], ops: ArrayAttr[StringAttr], op_name: StringAttr
     ):
-        results = [d.type for d in destinations if isinstance(d.type, TensorType)]
+        results = _tensor_types(destinations)
         properties = {"callee": SymbolRefAttr(callee), "engine": EngineAttr(Engine.AICORE), "ops": ops, "op_name": op_name}
         super().__init__(operands=[inputs, destinations], result_types=[results], properties=properties)
 
@@ -309,14 +318,15 @@ class LaunchOp(IRDLOperation):
         return found if isinstance(found, FuncOp) else None
 
     def verify_(self) -> None:
-        expected = [d.type for d in self.destinations if isinstance(d.type, TensorType)]
+        verify_element_types(self)
+        expected = _tensor_types(self.destinations)
         if [y.type for y in self.outputs] != expected:
             raise VerifyException(
                 f"results ({_types([y.type for y in self.outputs])}) must be the tensor destinations ({_types(expected)})"
             )
         kernel = self.kernel()
-        if kernel is None:
-            raise VerifyException(f"@{self.kernel_name} is not a kernel of this module")
+        if kernel is None or not is_kernel(kernel):
+            raise VerifyException(f"@{self.kernel_name} is not a kernel (a private function) of this module")
         inputs, results = list(kernel.function_type.inputs), list(kernel.function_type.outputs)
         given_in, given_out = [x.type for x in self.inputs], [d.type for d in self.destinations]
         matches = (inputs, results) == (given_in, given_out) if results else inputs == given_in + given_out
@@ -326,17 +336,22 @@ class LaunchOp(IRDLOperation):
             )
 
 
+def _tensor_types(values: Sequence[SSAValue]) -> list[Attribute]:
+    return [v.type for v in values if isa(v.type, Tensor)]
+
+
 def _types(types: Sequence[Attribute]) -> str:
     return ", ".join(map(str, types))
 
 
 def kernels(module: Operation) -> list[FuncOp]:
     """The kernels of a module: its private functions, in the order of the text."""
-    return [
-        f
-        for f in module.regions[0].block.ops
-        if isinstance(f, FuncOp) and f.sym_visibility is not None and f.sym_visibility.data == "private"
-    ]
+    return [f for f in module.regions[0].block.ops if isinstance(f, FuncOp) and is_kernel(f)]
+
+
+def is_kernel(function: FuncOp) -> bool:
+    """Whether a function is one that launches run: a private one."""
+    return function.sym_visibility is not None and function.sym_visibility.data == "private"
 
 
 FUSED = Dialect(

@@ -7,7 +7,6 @@ the space's own. The functions here are the only place that turns (shape, elemen
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from math import prod
 from typing import ClassVar
 
@@ -17,6 +16,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
 
 from ge_compiler.dialects.types import Buffer, Tensor, shaped_type
 

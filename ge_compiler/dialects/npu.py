@@ -7,10 +7,9 @@ its cost. Operands are memrefs at fixed addresses whose sizes are the valid exte
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IntegerAttr, MemRefType, StringAttr, UnitAttr, i1
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IntegerAttr, MemRefType, ModuleOp, StringAttr, UnitAttr, i1
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -24,13 +23,14 @@ from xdsl.irdl import (
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
 
 from ge_compiler.dialects.elementwise import ElementwiseOp, define, elementwise_operands, operand_names
 from ge_compiler.dialects.functions import NATIVE, Function
 from ge_compiler.dialects.ge.shapes import broadcast, show
 from ge_compiler.dialects.memory import Layout, MemAttr, Space, mem_of
-from ge_compiler.dialects.target import NpuTarget, Unit
-from ge_compiler.dialects.types import buffer_type
+from ge_compiler.dialects.target import NpuTarget, Unit, target_of
+from ge_compiler.dialects.types import accumulator_of, buffer_type, verify_element_type
 
 
 class InstructionOp(IRDLOperation):
@@ -54,6 +54,7 @@ def _space(value: SSAValue) -> Space:
 
 
 def _spaces(value: SSAValue, name: str, *spaces: Space) -> None:
+    verify_element_type(buffer_type(value))
     if _space(value) not in spaces:
         raise VerifyException(f"{name} must be in {' or '.join(spaces)}, got {value.type}")
     if len(buffer_type(value).get_shape()) != 2:
@@ -220,6 +221,11 @@ class MmadOp(InstructionOp):
         _spaces(self.a, "a", Space.L0A)
         _spaces(self.b, "b", Space.L0B)
         _spaces(self.out, "the accumulator", Space.L0C)
+        element, element_b, wide = (buffer_type(x).get_element_type() for x in (self.a, self.b, self.out))
+        if element != element_b:
+            raise VerifyException(f"a is {element} but b is {element_b}")
+        if wide != accumulator_of(element):
+            raise VerifyException(f"accumulates {element} in {accumulator_of(element)}, got {self.out.type}")
         (m, k_a), (k_b, n), c = (buffer_type(x).get_shape() for x in (self.a, self.b, self.out))
         if any(DYNAMIC_INDEX not in (p, q) and p != q for p, q in ((k_a, k_b), (m, c[0]), (n, c[1]))):
             raise VerifyException(f"extents differ: a {show((m, k_a))}, b {show((k_b, n))}, accumulator {show(c)}")
@@ -382,6 +388,15 @@ class PipeBarrierOp(IRDLOperation):
 
     def __init__(self, pipe: str = ALL_PIPES):
         super().__init__(properties={"pipe": PipeAttr(StringAttr(pipe))})
+
+    def verify_(self) -> None:
+        root = self.get_toplevel_object()
+        if self.pipe.pipe.data == ALL_PIPES or not isinstance(root, ModuleOp):
+            return
+        target = target_of(root)
+        pipes = [str(unit) for unit in target.units.values()]
+        if self.pipe.pipe.data not in pipes:
+            raise VerifyException(f"{target.name} has no pipe <{self.pipe.pipe.data}>; its pipes: {', '.join([*pipes, ALL_PIPES])}")
 
 
 NPU = Dialect(

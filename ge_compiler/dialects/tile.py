@@ -54,7 +54,7 @@ from ge_compiler.dialects.elementwise import ElementwiseOp, define, elementwise_
 from ge_compiler.dialects.functions import FUNCTIONS, Function
 from ge_compiler.dialects.ge.shapes import broadcast, show
 from ge_compiler.dialects.memory import Space, mem_of
-from ge_compiler.dialects.types import Buffer, Tensor, shaped_type, tensor_type
+from ge_compiler.dialects.types import Buffer, Tensor, accumulator_of, is_shaped, shaped_type, tensor_type, verify_element_type
 
 DYNAMIC = DYNAMIC_INDEX
 """How a static index list marks an SSA value."""
@@ -98,8 +98,12 @@ class ScheduleAttr(ParametrizedAttribute):
             parser.parse_punctuation("=")
             return key, parser.parse_integer(allow_boolean=False, allow_negative=False)
 
-        entries = parser.parse_comma_separated_list(parser.Delimiter.ANGLE, entry)
-        return (cls.of(dict(entries)).entries,)
+        entries: dict[str, int] = {}
+        for key, value in parser.parse_comma_separated_list(parser.Delimiter.ANGLE, entry):
+            if key in entries:
+                parser.raise_error(f"'{key}' is given twice")
+            entries[key] = value
+        return (cls.of(entries).entries,)
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -175,21 +179,56 @@ class TileOp(IRDLOperation):
         """Check that the op has either a destination or a result, never both."""
         if (self.destination() is None) == (not self.results):
             raise VerifyException("has either a tensor result or a memref that it writes 'into'")
-        wanted = TensorType if self.results else MemRefType
-        for x in self.operands:
-            if isinstance(x.type, TensorType | MemRefType) and not isinstance(x.type, wanted):
-                raise VerifyException(f"mixes tensors and memrefs: operand {x.type}")
+        _verify_one_kind([*self.operands, *self.results])
+
+
+def _verify_one_kind(values: Sequence[SSAValue]) -> None:
+    kinds = [x.type for x in values if is_shaped(x.type)]
+    if len({type(kind) for kind in kinds}) > 1:
+        raise VerifyException(f"mixes tensors and memrefs: {', '.join(map(str, kinds))}")
 
 
 def _in(value: SSAValue | Attribute, name: str, *spaces: Space) -> None:
-    type_ = value.type if isinstance(value, SSAValue) else value
+    type_ = shaped_type(value)
+    verify_element_type(type_)
     if mem_of(type_).space not in spaces:
         raise VerifyException(f"{name} must be in {' or '.join(spaces)}, got {type_}")
 
 
-def _matrix(type_: Attribute, name: str) -> None:
-    if len(shaped_type(type_).get_shape()) != 2:
+def _tile(value: SSAValue | Attribute, name: str, *spaces: Space) -> None:
+    """A matrix in on-chip memory, of static shape as long as it is a value; a memref's sizes are its valid extents."""
+    _in(value, name, *spaces)
+    type_ = shaped_type(value)
+    if len(type_.get_shape()) != 2:
         raise VerifyException(f"{name} must have rank 2, got {type_}")
+    if isinstance(type_, TensorType) and DYNAMIC in type_.get_shape():
+        raise VerifyException(f"{name} must have a static shape, got {type_}; 'valid' names the extents of ragged tiles")
+
+
+def _same_element(x: SSAValue | Attribute, y: SSAValue | Attribute) -> None:
+    a, b = shaped_type(x), shaped_type(y)
+    if a.get_element_type() != b.get_element_type():
+        raise VerifyException(f"moves elements unchanged, but goes from {a} to {b}; insert a tile.cast")
+
+
+def _check_room(name: str, static_valid: DenseArrayBase[IntegerType], type_: Tensor | Buffer) -> None:
+    """The known extents must lie inside the tile."""
+    extents = static_valid.get_values()
+    for extent, room in zip(extents, type_.get_shape(), strict=True):
+        if room != DYNAMIC and extent > room:
+            raise VerifyException(f"valid extents {_show_list(extents)} exceed the {name} {show(type_.get_shape())}")
+
+
+def _show_list(values: Sequence[int]) -> str:
+    return f"[{', '.join('?' if v == DYNAMIC else str(v) for v in values)}]"
+
+
+def _check_inside(name: str, type_: Tensor | Buffer, offsets: Sequence[int], extents: Sequence[int]) -> None:
+    """Known offsets and extents of the two last dimensions must lie inside a tensor."""
+    reach = [(o, 1) for o in offsets[: -len(extents)]] + list(zip(offsets[-len(extents) :], extents, strict=True))
+    for d, (size, (offset, extent)) in enumerate(zip(type_.get_shape(), reach, strict=True)):
+        if DYNAMIC not in (size, offset) and offset + max(extent, 0) > size:
+            raise VerifyException(f"reaches from {offset} to {offset + max(extent, 0)} in dimension {d} of {name} {type_}")
 
 
 def _index_list(name: str) -> str:
@@ -213,9 +252,19 @@ def _check_index_list(name: str, dynamic: Sequence[SSAValue], static: DenseArray
     if len(values) != length:
         raise VerifyException(f"needs {length} {name}, got {len(values)}")
     if sum(v == DYNAMIC for v in values) != len(dynamic):
-        raise VerifyException(f"has {len(dynamic)} values for the dynamic {name} of {list(values)}")
+        raise VerifyException(f"has {len(dynamic)} values for the dynamic {name} of {_show_list(values)}")
     if any(v < 0 for v in values if v != DYNAMIC):
-        raise VerifyException(f"has negative {name}: {list(values)}")
+        raise VerifyException(f"has negative {name}: {_show_list(values)}")
+
+
+ON_CHIP = tuple(space for space in Space if space is not Space.GM)
+
+
+def _global(value: SSAValue, name: str) -> None:
+    """A stack of matrices in global memory: its two last dimensions are rows and columns."""
+    _in(value, name, Space.GM)
+    if len(shaped_type(value).get_shape()) < 2:
+        raise VerifyException(f"{name} must have rows and columns, got {value.type}; give it another shape with tile.view")
 
 
 class _SlicingOp(TileOp):
@@ -259,16 +308,14 @@ class _SlicingOp(TileOp):
         """Valid rows and columns of the tile."""
         return join_index_list(self.valid, self.static_valid)
 
-    def verify_slice(self) -> None:
-        self.verify_form()
-        _matrix(self.tile_type(), "the tile")
-        _check_index_list("offsets", self.offsets, self.static_offsets, len(shaped_type(self.source).get_shape()))
+    def verify_slice(self, transposed: bool = False) -> None:
+        source, tile = shaped_type(self.source), self.tile_type()
+        _same_element(source, tile)
+        _check_index_list("offsets", self.offsets, self.static_offsets, len(source.get_shape()))
         _check_index_list("valid extents", self.valid, self.static_valid, 2)
-        for extent, room in zip(self.static_valid.get_values(), self.tile_type().get_shape(), strict=True):
-            if room != DYNAMIC and extent > room:
-                raise VerifyException(
-                    f"valid extents {list(self.static_valid.get_values())} exceed the tile {show(self.tile_type().get_shape())}"
-                )
+        _check_room("tile", self.static_valid, tile)
+        extents = self.static_valid.get_values()
+        _check_inside("the source", source, self.static_offsets.get_values(), extents[::-1] if transposed else extents)
 
 
 _SLICE_FORMAT = (
@@ -285,9 +332,10 @@ class LoadOp(_SlicingOp):
     assembly_format = _SLICE_FORMAT
 
     def verify_(self) -> None:
+        self.verify_form()
+        _global(self.source, "the source")
+        _tile(self.tile_type(), "the tile", Space.L1, Space.UB)
         self.verify_slice()
-        _in(self.source, "the source", Space.GM)
-        _in(self.tile_type(), "the tile", Space.L1, Space.UB)
 
 
 @irdl_op_definition
@@ -301,9 +349,12 @@ class MoveOp(_SlicingOp):
     assembly_format = _SLICE_FORMAT
 
     def verify_(self) -> None:
-        self.verify_slice()
-        if mem_of(self.source.type).space in (Space.GM, mem_of(self.tile_type()).space):
+        self.verify_form()
+        _tile(self.source, "the source", *ON_CHIP)
+        _tile(self.tile_type(), "the tile", *ON_CHIP)
+        if mem_of(self.source.type).space is mem_of(self.tile_type()).space:
             raise VerifyException(f"goes from one on-chip memory to another, got {self.source.type} and {self.tile_type()}")
+        self.verify_slice(transposed=self.transpose is not None)
 
 
 @irdl_op_definition
@@ -319,6 +370,9 @@ class UndefOp(IRDLOperation):
 
     def __init__(self, type: Tensor):
         super().__init__(result_types=[type])
+
+    def verify_(self) -> None:
+        _tile(self.result, "the tile", Space.L0C)
 
 
 @irdl_op_definition
@@ -350,8 +404,18 @@ class MmadOp(TileOp):
     def verify_(self) -> None:
         self.verify_form()
         for value, name, space in ((self.a, "a", Space.L0A), (self.b, "b", Space.L0B), (self.accumulator, "the accumulator", Space.L0C)):
-            _in(value, name, space)
-            _matrix(value.type, name)
+            _tile(value, name, space)
+        a, b, c = (shaped_type(x) for x in (self.a, self.b, self.accumulator))
+        if a.get_element_type() != b.get_element_type():
+            raise VerifyException(f"a is {a.get_element_type()} but b is {b.get_element_type()}")
+        wide = accumulator_of(a.get_element_type())
+        if c.get_element_type() != wide:
+            raise VerifyException(f"accumulates {a.get_element_type()} in {wide}, got {c}")
+        (m, k), (k_b, n), result = a.get_shape(), b.get_shape(), c.get_shape()
+        if any(DYNAMIC not in (p, q) and p != q for p, q in ((k, k_b), (m, result[0]), (n, result[1]))):
+            raise VerifyException(f"extents differ: a {show((m, k))}, b {show((k_b, n))}, accumulator {show(result)}")
+        if self.result is not None and self.result.type != self.accumulator.type:
+            raise VerifyException(f"the result is {self.result.type}, but the accumulator {self.accumulator.type}")
 
 
 @irdl_op_definition
@@ -371,8 +435,11 @@ class CastOp(TileOp):
 
     def verify_(self) -> None:
         self.verify_form()
-        _in(self.x, "x", Space.UB)
-        _in(self.tile_type(), "the result", Space.UB)
+        _tile(self.x, "x", Space.UB)
+        _tile(self.tile_type(), "the result", Space.UB)
+        x, result = shaped_type(self.x).get_shape(), self.tile_type().get_shape()
+        if any(DYNAMIC not in (p, q) and p != q for p, q in zip(x, result, strict=True)):
+            raise VerifyException(f"keeps the shape, but goes from {self.x.type} to {self.tile_type()}")
 
 
 @irdl_op_definition
@@ -408,7 +475,9 @@ class FullOp(TileOp):
 
     def verify_(self) -> None:
         self.verify_form()
+        _tile(self.tile_type(), "the tile", Space.UB)
         _check_index_list("valid extents", self.valid, self.static_valid, 2)
+        _check_room("tile", self.static_valid, self.tile_type())
         if self.value.type != self.tile_type().get_element_type():
             raise VerifyException(f"value is {self.value.type}, but the tile is {self.tile_type()}")
 
@@ -442,9 +511,10 @@ class BroadcastOp(TileOp):
 
     def verify_(self) -> None:
         self.verify_form()
-        _in(self.x, "x", Space.UB)
-        _in(self.tile_type(), "the result", Space.UB)
+        _tile(self.x, "x", Space.UB)
+        _tile(self.tile_type(), "the result", Space.UB)
         _check_index_list("valid extents", self.valid, self.static_valid, 2)
+        _check_room("result", self.static_valid, self.tile_type())
         x, result = shaped_type(self.x), self.tile_type()
         if x.get_element_type() != result.get_element_type():
             raise VerifyException(f"keeps the element type, but goes from {x} to {result}")
@@ -464,11 +534,11 @@ class TileElementwiseOp(ElementwiseOp, TileOp):
         self.verify_element(type_.get_element_type())
         shapes: list[tuple[int, ...]] = []
         for i, x in enumerate(elementwise_operands(self)):
-            _in(x, f"operand #{i}", Space.UB)
+            _tile(x, f"operand #{i}", Space.UB)
             if shaped_type(x).get_element_type() != type_.get_element_type():
                 raise VerifyException(f"operand #{i} is {x.type}, but the result is {type_}")
             shapes.append(shaped_type(x).get_shape())
-        _in(type_, "the result", Space.UB)
+        _tile(type_, "the result", Space.UB)
         if DYNAMIC not in {d for s in (*shapes, type_.get_shape()) for d in s} and broadcast(shapes) != type_.get_shape():
             raise VerifyException(f"operands {' and '.join(map(show, shapes))} do not broadcast to {show(type_.get_shape())}")
 
@@ -505,6 +575,10 @@ class ViewOp(IRDLOperation):
 
     def verify_(self) -> None:
         source, result = tensor_type(self.source), tensor_type(self.result)
+        for name, type_ in (("the source", source), ("the result", result)):
+            _in(type_, name, Space.GM)
+            if DYNAMIC in type_.get_shape():
+                raise VerifyException(f"{name} must have a static shape, got {type_}")
         if source.get_element_type() != result.get_element_type() or source.element_count() != result.element_count():
             raise VerifyException(f"keeps the elements, but goes from {source} to {result}")
 
@@ -534,10 +608,10 @@ class StoreOp(IRDLOperation):
         return join_index_list(self.offsets, self.static_offsets)
 
     def verify_(self) -> None:
-        _in(self.tile, "the tile", Space.UB)
-        _in(self.into, "the destination", Space.GM)
-        if shaped_type(self.tile).get_element_type() != shaped_type(self.into).get_element_type():
-            raise VerifyException(f"the tile is {self.tile.type}, but the destination is {self.into.type}; insert a cast")
+        _verify_one_kind((self.tile, self.into))
+        _tile(self.tile, "the tile", Space.UB)
+        _global(self.into, "the destination")
+        _same_element(self.tile, self.into)
         _check_index_list("offsets", self.offsets, self.static_offsets, len(shaped_type(self.into).get_shape()))
 
 

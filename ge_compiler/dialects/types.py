@@ -1,14 +1,36 @@
-"""Narrowing of xDSL types: a value's type as a tensor, a memref, or either, with `Attribute` elements for the type checker."""
+"""Narrowing of xDSL types (a value's type as a tensor, a memref, or either), and the element types that values may have."""
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TypeGuard, cast
 
-from xdsl.dialects.builtin import IntegerType, MemRefType, TensorType, f32, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import IntegerType, MemRefType, TensorType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 Tensor = TensorType[Attribute]
 Buffer = MemRefType[Attribute]
+
+ELEMENTS: tuple[Attribute, ...] = (f16, bf16, f32, f64, i1, i8, i16, i32, i64)
+"""Every element type that has bytes and a numpy meaning; what a chip computes in is a matter of its target."""
+
+
+def is_shaped(type_: Attribute) -> TypeGuard[Tensor | Buffer]:
+    """Whether a type is a tensor or a memref."""
+    return isinstance(type_, TensorType | MemRefType)
+
+
+def verify_element_type(type_: Tensor | Buffer) -> None:
+    """Raises `VerifyException` if the elements of `type_` are none that values may have."""
+    if type_.get_element_type() not in ELEMENTS:
+        raise VerifyException(f"{type_} has elements of type {type_.get_element_type()}; known are {', '.join(map(str, ELEMENTS))}")
+
+
+def verify_element_types(op: Operation) -> None:
+    """The same for every tensor and memref that `op` takes or gives."""
+    for value in (*op.operands, *op.results):
+        if is_shaped(value.type):
+            verify_element_type(value.type)
 
 
 def tensor_type(value: SSAValue | Attribute) -> Tensor:
@@ -28,7 +50,7 @@ def buffer_type(value: SSAValue | Attribute) -> Buffer:
 def shaped_type(value: SSAValue | Attribute) -> Tensor | Buffer:
     """The tensor or memref type of `value` (or `value` itself); an internal fault if it is something else."""
     type_ = value.type if isinstance(value, SSAValue) else value
-    return buffer_type(type_) if isinstance(type_, MemRefType) else tensor_type(type_)
+    return cast(Buffer, type_) if isinstance(type_, MemRefType) else tensor_type(type_)
 
 
 def is_integer(element: Attribute) -> bool:

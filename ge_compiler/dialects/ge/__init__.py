@@ -7,12 +7,13 @@ and the interpreter all use those.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseIntOrFPElementsAttr,
+    FlatSymbolRefAttrConstr,
     FloatAttr,
     MemRefType,
     ModuleOp,
@@ -22,7 +23,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.ir import Attribute, Dialect, Operation
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -41,7 +42,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ge_compiler.dialects.functions import FUNCTIONS
 from ge_compiler.dialects.ge import shapes
-from ge_compiler.dialects.types import Tensor
+from ge_compiler.dialects.types import Tensor, is_integer, tensor_type, verify_element_type, verify_element_types
 
 
 class GeOp(IRDLOperation):
@@ -58,6 +59,7 @@ class GeOp(IRDLOperation):
         return getattr(shapes, self.SHAPE_RULE)(self)
 
     def verify_(self) -> None:
+        verify_element_types(self)
         for i, (result, expected) in enumerate(zip(self.results, self.infer_types(), strict=True)):
             if not shapes.is_compatible(result.type, expected):
                 raise VerifyException(f"result #{i} is {result.type}, but the operands give {expected}")
@@ -72,6 +74,13 @@ class ElementwiseOp(GeOp):
     def function(self) -> tuple[str, float | None]:
         """The name in the table of functions, and the scalar if it has one."""
         raise NotImplementedError
+
+    def verify_(self) -> None:
+        super().verify_()
+        name, scalar = self.function()
+        element = tensor_type(self.results[0]).get_element_type()
+        if scalar is not None and is_integer(element) and not scalar.is_integer():
+            raise VerifyException(f"value must be a whole number where {name} computes in {element}, got {scalar}")
 
 
 _UNARY = {
@@ -93,7 +102,7 @@ _SCALAR = {"Adds": "adds", "Muls": "muls", "Maxs": "maxs", "Mins": "mins"}
 _BINARY = {"Add": "add", "Sub": "sub", "Mul": "mul", "RealDiv": "div", "Maximum": "max", "Minimum": "min"}
 
 
-def _define_elementwise(mnemonic: str, function: str, fields: dict[str, object], assembly_format: str) -> type[ElementwiseOp]:
+def _define_elementwise(mnemonic: str, function: str, fields: Mapping[str, object], assembly_format: str) -> type[ElementwiseOp]:
     def function_of(self: ElementwiseOp) -> tuple[str, float | None]:
         value = self.properties.get("value")
         return function, (value.value.data if isinstance(value, FloatAttr) else None)
@@ -208,7 +217,7 @@ class ConstOp(GeOp):
 
     traits = traits_def(Pure(), ConstantLike())
 
-    def __init__(self, value: DenseIntOrFPElementsAttr, type: Attribute | None = None):
+    def __init__(self, value: DenseIntOrFPElementsAttr[Any], type: Attribute | None = None):
         super().__init__(properties={"value": value}, result_types=[type or value.get_type()])
 
     @classmethod
@@ -218,7 +227,7 @@ class ConstOp(GeOp):
         if not isinstance(value, DenseIntOrFPElementsAttr) or not isinstance(value.get_type(), TensorType):
             parser.raise_error("expected a constant such as dense<1.0> : tensor<4xf16>")
         type_ = parser.parse_type() if parser.parse_optional_punctuation("->") is not None else None
-        op = cls(value, type_)
+        op = cls(cast(DenseIntOrFPElementsAttr[Any], value), type_)
         op.attributes |= attributes
         return op
 
@@ -249,6 +258,7 @@ class WeightOp(IRDLOperation):
     def verify_(self) -> None:
         if DYNAMIC_INDEX in self.type.get_shape():
             raise VerifyException(f"weight @{self.sym_name.data} must have a static shape, got {self.type}")
+        verify_element_type(self.type)
 
 
 @irdl_op_definition
@@ -257,7 +267,7 @@ class LoadWeightOp(IRDLOperation):
 
     name = "ge.load_weight"
 
-    weight = prop_def(SymbolRefAttr)
+    weight = prop_def(FlatSymbolRefAttrConstr)
     y = result_def(TensorType | MemRefType)
 
     traits = traits_def(Pure())
@@ -269,7 +279,7 @@ class LoadWeightOp(IRDLOperation):
     def verify_(self) -> None:
         name = self.weight.root_reference.data
         declared = find_weight(self, name)
-        if declared is None:
+        if declared is None or not isinstance(declared.type, TensorType):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise VerifyException(f"@{name} is not a weight of this module; declare it with 'ge.weight @{name} : ...'")
         if shapes.shape_and_element(self.y.type) != shapes.shape_and_element(declared.type):
             raise VerifyException(f"@{name} is declared as {declared.type}, but loaded as {self.y.type}")

@@ -67,6 +67,8 @@ def cast(op: CastOp) -> list[Tensor]:
 
 
 def constant(op: ConstOp) -> list[Tensor]:
+    if not isinstance(op.value.get_type(), TensorType):
+        raise VerifyException(f"value must be a tensor constant such as dense<1.0> : tensor<4xf16>, got one of type {op.value.get_type()}")
     return [tensor_type(op.value.get_type())]
 
 
@@ -87,9 +89,8 @@ def batch_matmul(op: MatMulBase) -> list[Tensor]:
     *batch_a, m, k_a = _transposed(a.get_shape(), op.transpose_x1 is not None)
     *batch_b, k_b, n = _transposed(b.get_shape(), op.transpose_x2 is not None)
     if DYNAMIC_INDEX not in (k_a, k_b) and k_a != k_b:
-        raise VerifyException(
-            f"contracting dimensions differ: {_side('x1', a, op.transpose_x1)} gives K={k_a}, {_side('x2', b, op.transpose_x2)} gives K={k_b}"
-        )
+        sides = f"{_side('x1', a, op.transpose_x1)} gives K={k_a}, {_side('x2', b, op.transpose_x2)} gives K={k_b}"
+        raise VerifyException(f"contracting dimensions differ: {sides}")
     batch = broadcast([tuple(batch_a), tuple(batch_b)])
     if batch is None:
         raise VerifyException(f"batch dimensions do not broadcast: x1 has {show(tuple(batch_a))}, x2 has {show(tuple(batch_b))}")
