@@ -81,7 +81,7 @@ func.func private @MatMul(%a: !a, %b: !b, %bias: !bias, %out: !c) {
     %w = tile.broadcast %r valid [%m, 40] : !row to !t
     %x = tile.max %f, %w : !t, !t -> !t
     // Labels stay apart where names do not.
-    // CHECK: buf.alloc "s_2"
+    // CHECK: buf.alloc "s_1"
     %s_1 = tile.min %s, %x : !t, !t -> !t
     // CHECK: tile.store {{%.*}} into %out[%i0, 0] : memref<?x40xf32, strided<[64, 1]>, #npu.mem<ub>> into memref<50x40xf32>
     tile.store %s_1 into %out[%i0, 0] : !t into !c

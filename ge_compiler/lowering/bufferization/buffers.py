@@ -66,8 +66,8 @@ class Labels:
     taken: set[str] = field(default_factory=set[str])
 
     def unique(self, name: str) -> str:
-        """`name`, or `name_2`, `name_3`, ... if it is taken."""
-        label, count = name, 1
+        """`name`, or `name_1`, `name_2`, ... if it is taken: as values are named when they are printed."""
+        label, count = name, 0
         while label in self.taken:
             count += 1
             label = f"{name}_{count}"
