@@ -13,7 +13,7 @@ UB = "memref<4x8xf32, #npu.mem<ub>>"
 GM = "memref<4x8xf32>"
 MAIN = f"""
 func.func @main(%x: {GM}, %out0: {GM}) attributes {{results = 1 : i64}} {{
-  fused.launch @k(%x) into (%out0) on aicore {{ops = [], op_name = "k"}} : ({GM}) into ({GM})
+  fused.launch @k(%x) into (%out0) on aicore {{ops = ["Add"], op_name = "k"}} : ({GM}) into ({GM})
   func.return
 }}
 """
@@ -147,7 +147,7 @@ def test_padding_of_fractals_is_not_read(space: str, kind: str, written: tuple[i
         "func.return",
         "}",
         f"func.func @main({arguments}) {{",
-        f'fused.launch @k(%g) into () on aicore {{ops = [], op_name = "k"}} : (memref<16x16x{kind}>) into ()',
+        f'fused.launch @k(%g) into () on aicore {{ops = ["Add"], op_name = "k"}} : (memref<16x16x{kind}>) into ()',
         "func.return",
         "}",
     )
@@ -182,8 +182,8 @@ func.func private @fill(%x: {GM}, %out: {GM}) {{
   func.return
 }}
 func.func @main(%x: {GM}, %out0: {GM}) attributes {{results = 1 : i64}} {{
-  fused.launch @fill(%x) into (%out0) on aicore {{ops = [], op_name = "f"}} : ({GM}) into ({GM})
-  fused.launch @k(%x) into (%out0) on aicore {{ops = [], op_name = "k"}} : ({GM}) into ({GM})
+  fused.launch @fill(%x) into (%out0) on aicore {{ops = ["Add"], op_name = "f"}} : ({GM}) into ({GM})
+  fused.launch @k(%x) into (%out0) on aicore {{ops = ["Add"], op_name = "k"}} : ({GM}) into ({GM})
   func.return
 }}"""
     assert 'ub bytes [0, 128) of buffer "a", which nothing has written' in fault(lines(at("a", 0), store("%a")), main).message
@@ -210,9 +210,9 @@ MAIN_WITH_ARENA = f"""
 func.func @main(%x: {GM}, %out0: {GM}) attributes {{results = 1 : i64}} {{
   {at("h", 0, GM)}
   {at("g", 64, GM)}
-  fused.launch @k(%x) into (%h) on aicore {{ops = [], op_name = "first"}} : ({GM}) into ({GM})
-  fused.launch @k(%x) into (%g) on aicore {{ops = [], op_name = "second"}} : ({GM}) into ({GM})
-  fused.launch @k(%h) into (%out0) on aicore {{ops = [], op_name = "third"}} : ({GM}) into ({GM})
+  fused.launch @k(%x) into (%h) on aicore {{ops = ["Add"], op_name = "first"}} : ({GM}) into ({GM})
+  fused.launch @k(%x) into (%g) on aicore {{ops = ["Add"], op_name = "second"}} : ({GM}) into ({GM})
+  fused.launch @k(%h) into (%out0) on aicore {{ops = ["Add"], op_name = "third"}} : ({GM}) into ({GM})
   func.return
 }}
 """

@@ -80,7 +80,7 @@ func.func private @k({arguments}) {{
   func.return
 }}
 func.func @main({arguments}) attributes {{results = 1 : i64}} {{
-  fused.launch @k({values}) into (%out) on aicore {{ops = [], op_name = "k"}} : ({types}) into ({in_gm(expected)})
+  fused.launch @k({values}) into (%out) on aicore {{ops = ["Add"], op_name = "k"}} : ({types}) into ({in_gm(expected)})
   func.return
 }}"""
         (actual,) = execute(parse_module(text, "k.mlir"), inputs, {})
@@ -264,8 +264,8 @@ func.func @main(%x: memref<80x24xf16>, %out0: memref<2x40x24xf16>) attributes {r
     : memref<80x24xf16> to memref<2x40x24xf16, strided<[960, 24, 1]>>
   %w = "memref.cast"(%v) : (memref<2x40x24xf16, strided<[960, 24, 1]>>) -> memref<2x40x24xf16>
   %h = buf.at "h" [512] : memref<2x40x24xf16>
-  fused.launch @k(%w) into (%h) on aicore {ops = [], op_name = "first"} : (memref<2x40x24xf16>) into (memref<2x40x24xf16>)
-  fused.launch @k(%h) into (%out0) on aicore {ops = [], op_name = "second"} : (memref<2x40x24xf16>) into (memref<2x40x24xf16>)
+  fused.launch @k(%w) into (%h) on aicore {ops = ["Add"], op_name = "first"} : (memref<2x40x24xf16>) into (memref<2x40x24xf16>)
+  fused.launch @k(%h) into (%out0) on aicore {ops = ["Add"], op_name = "second"} : (memref<2x40x24xf16>) into (memref<2x40x24xf16>)
   func.return
 }
 """
