@@ -17,6 +17,9 @@ from xdsl.utils.exceptions import VerifyException
 from ge_compiler.dialects.memory import Space, mem_of
 from ge_compiler.dialects.types import Buffer, buffer_type, verify_element_type
 
+RESULTS_ATTRIBUTE = "results"
+"""On `@main` once its values have addresses: how many of its last arguments are its results."""
+
 
 def _verify_buffer(value: SSAValue) -> None:
     type_ = buffer_type(value)

@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 
 from ge_compiler.dialects import fused, ge, tile
+from ge_compiler.dialects.buf import RESULTS_ATTRIBUTE
 from ge_compiler.dialects.diagnostics import CompileError, Note
 from ge_compiler.dialects.ge.semantics import evaluate
 from ge_compiler.dialects.ge.shapes import shape_and_element, show
@@ -37,9 +38,6 @@ from ge_compiler.runtime.interpreters.tensors import TENSORS, TILE_VALUES
 from ge_compiler.runtime.machine import Machine
 from ge_compiler.runtime.memory import Memory, Region
 from ge_compiler.runtime.walk import Factory, Frame, Function, Registers, Step, Table
-
-RESULTS_ATTRIBUTE = "results"
-"""On `@main` once its values have addresses: how many of the last arguments are results."""
 
 
 @dataclass

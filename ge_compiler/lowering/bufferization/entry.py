@@ -17,9 +17,6 @@ from ge_compiler.dialects.types import tensor_type
 from ge_compiler.lowering.bufferization.buffers import Labels, bufferize_arguments, bufferize_view, memref_of, update_signature
 from ge_compiler.transforms.rewriting.inserter import Inserter
 
-RESULTS_ATTRIBUTE = "results"
-"""How many of the last arguments of a function are its results."""
-
 
 def bufferize_main(function: FuncOp) -> None:
     """Rewrites `function` from tensors to memrefs in place. Raises `CompileError` where a result would need a copy."""
@@ -86,7 +83,7 @@ def _returns(function: FuncOp) -> None:
     Inserter(last)(ReturnOp())
     last.detach()
     last.erase()
-    function.attributes[RESULTS_ATTRIBUTE] = IntegerAttr(len(results), i64)
+    function.attributes[buf.RESULTS_ATTRIBUTE] = IntegerAttr(len(results), i64)
     _extend_argument_attributes(function, len(results))
     update_signature(function)
 
