@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
@@ -35,6 +35,7 @@ INTS = st.integers(-50, 50)
 NONZERO = INTS.filter(bool)
 
 
+@settings(max_examples=20)
 @given(x=INTS, y=NONZERO)
 def test_quotients_and_remainders(x: int, y: int) -> None:
     exact = x / y
@@ -43,12 +44,14 @@ def test_quotients_and_remainders(x: int, y: int) -> None:
         assert index_value(f"%q = arith.{op} %x, %y : index\n%r = arith.addi %q, %o : index", x=x, y=y, o=100) == value + 100
 
 
+@settings(max_examples=20)
 @given(x=st.integers(0, 50), y=st.integers(1, 50))
 def test_unsigned_quotients(x: int, y: int) -> None:
     for op, value in {"divui": x // y, "remui": x % y, "ceildivui": -(-x // y), "minui": min(x, y), "maxui": max(x, y)}.items():
         assert index_value(f"%r = arith.{op} %x, %y : index", x=x, y=y) == value
 
 
+@settings(max_examples=20)
 @given(x=INTS, y=INTS)
 def test_sums_and_comparisons(x: int, y: int) -> None:
     expected = {"addi": x + y, "subi": x - y, "muli": x * y, "minsi": min(x, y), "maxsi": max(x, y)}
