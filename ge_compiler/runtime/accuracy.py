@@ -34,7 +34,9 @@ class Metrics:
     max_abs: float
     rms: float
     max_ulp: float
-    """Largest error in units in the last place of its own element."""
+    """Largest error in units in the last place of the tensor's largest value."""
+    max_ulp_elementwise: float
+    """Largest error in units in the last place of its own element: large where sums cancel."""
     cosine: float | None
     """`None` where a tensor is all zero or has no finite element."""
     eager_max_abs: float
@@ -83,19 +85,20 @@ def measure(actual: Array, reference: Array, eager: Array, dtype: str | None = N
     misplaced = int(np.count_nonzero(_kinds(a) != _kinds(e)))
     finite = np.isfinite(a) & np.isfinite(r) & np.isfinite(e)
     a, r, e = a[finite], r[finite], e[finite]
-    unit = ULPS * ulp(float(np.max(np.abs(r), initial=0.0)), name)
+    unit = ulp(_largest(r), name)
     eager_max, eager_rms = _largest(e - r), _rms(e - r)
     return Metrics(
         dtype=name,
         elements=actual.size,
         max_abs=_largest(a - r),
         rms=_rms(a - r),
-        max_ulp=float(np.max(np.abs(a - r) / ulps(r, name), initial=0.0)),
+        max_ulp=_largest(a - r) / unit,
+        max_ulp_elementwise=_largest((a - r) / ulps(r, name)),
         cosine=_cosine(a, r),
         eager_max_abs=eager_max,
         eager_rms=eager_rms,
-        allowed_max_abs=FACTOR * eager_max + unit,
-        allowed_rms=FACTOR * eager_rms + unit,
+        allowed_max_abs=FACTOR * eager_max + ULPS * unit,
+        allowed_rms=FACTOR * eager_rms + ULPS * unit,
         misplaced=misplaced,
         max_abs_to_eager=_largest(a - e),
     )
@@ -129,6 +132,7 @@ def _exact(name: str, actual: Array, reference: Array) -> Metrics:
         max_abs=largest,
         rms=_rms(difference),
         max_ulp=largest,
+        max_ulp_elementwise=largest,
         cosine=None,
         eager_max_abs=0.0,
         eager_rms=0.0,

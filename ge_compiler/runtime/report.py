@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, ModuleOp, NameLoc
 from xdsl.dialects.func import FuncOp
@@ -95,7 +95,7 @@ def sources(location: LocationAttr) -> list[tuple[str, str]]:
     """The (name, `file.py:line`) pairs that a location is made of; either may be empty."""
     match location:
         case FusedLoc(locations=ArrayAttr(data=parts)):
-            found = [source for part in parts for source in sources(part)]
+            found = [source for part in parts for source in sources(cast("LocationAttr", part))]
             return list(dict.fromkeys(found))
         case NameLoc():
             return [(location.desc.data, line_text(location))]

@@ -16,7 +16,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -27,6 +27,7 @@ from ge_compiler.dialects.diagnostics import CompileError, Remark, collect_remar
 from ge_compiler.dialects.parser import parse_module
 from ge_compiler.runtime.execute import Statistics, execute
 from ge_compiler.runtime.om import Artifact
+from ge_compiler.runtime.report import Report, report
 from ge_compiler.runtime.signature import DTYPES, FLOATS, Array, Signature, TensorSpec, nest
 from ge_compiler.runtime.weights import WeightStore
 from ge_compiler.tools.compilation import PRECISION_MODES, Options, lower, text_of, tiling_text
@@ -68,6 +69,17 @@ class Program:
     def text(self, level: str = LEVELS[-1], *, locations: bool = False) -> str:
         """The text of the module at `level`."""
         return text_of(self.module(level), locations)
+
+    def report(self) -> Report:
+        """Operators, kernels, bytes and instructions."""
+        return report({level: self.module(level) for level in self.levels})
+
+    def memory(self) -> list[dict[str, Any]]:
+        """Who holds how many bytes of which memory: a row for each kernel and on-chip memory, and for each kind of tensor in HBM."""
+        found = self.report()
+        on_chip = [(kernel.name, memory, held) for kernel in found.kernels for memory, held in kernel.bytes.items()]
+        rows = [*on_chip, *((what, "gm", held) for what, held in found.hbm.items())]
+        return [{"holder": who, "memory": memory, "bytes": held, "capacity": found.capacities[memory]} for who, memory, held in rows]
 
     def run(self, inputs: Sequence[Array], level: str | None = None, statistics: Statistics | None = None) -> list[Array]:
         """The outputs on arrays in the order of the signature, executed at `level` (the lowest by default)."""
@@ -134,10 +146,12 @@ def make_options(target: str | None, precision_mode: str | None, tiling: Mapping
     return Options(target or Options.target, mode, tiling_text(tiling))
 
 
-def compile_module(module: ModuleOp, weights: WeightStore, options: Options, signature: Signature, dtype: str | None = None) -> Program:
-    """The program of a module at `ge` or below, which is changed."""
+def compile_module(
+    module: ModuleOp, weights: WeightStore, options: Options, signature: Signature, dtype: str | None = None, stop: str = LEVELS[-1]
+) -> Program:
+    """The program of a module, which is changed, from its own level down to `stop`."""
     with collect_remarks() as remarks:
-        modules = dict(lower(module, options))
+        modules = dict(lower(module, options, stop))
     return Program(signature, weights, options, dtype, remarks=tuple(remarks), _modules=modules)
 
 
@@ -168,7 +182,7 @@ def _as_array(value: Any, spec: TensorSpec, dtype: str | None) -> Array:
         value = to_numpy(value)
     elif not isinstance(value, np.ndarray):
         raise TypeError(f"input '{spec.name}' must be a tensor or an array, got {type(value).__name__}")
-    array: Array = value
+    array = cast("Array", value)
     if dtype is not None and spec.dtype == dtype and (array.dtype.kind == "f" or array.dtype in (DTYPES[name] for name in FLOATS)):
         return array.astype(DTYPES[dtype], copy=False)
     return array

@@ -47,18 +47,19 @@ def lower(module: ModuleOp, options: Options, stop: str = LEVELS[-1]) -> Iterato
     context = dialects.context()
     module.attributes[TARGET_ATTRIBUTE] = StringAttr(options.target)
     start = module_level(module)
+    _apply_choices(context, module, start, options)
     yield start, module.clone()
     for level in LEVELS[LEVELS.index(start) + 1 : LEVELS.index(stop) + 1]:
-        _prepare(context, module, level, options)
         PassManager(f"to-{level}").run(context, module)
+        _apply_choices(context, module, level, options)
         yield level, module.clone()
 
 
-def _prepare(context: Context, module: ModuleOp, level: str, options: Options) -> None:
-    """Applies what the user chose before the pipeline to `level` chooses for itself."""
-    if level == "fused" and options.precision_mode != PRECISION_MODES[0]:
+def _apply_choices(context: Context, module: ModuleOp, level: str, options: Options) -> None:
+    """Writes what the user chose into the module at `level`, so that the pipelines below find it there."""
+    if level == "ge" and options.precision_mode != PRECISION_MODES[0]:
         PassManager(f"legalize{{precision-mode={options.precision_mode}}}").run(context, module)
-    if level == "tile" and options.tiling:
+    if level == "fused" and options.tiling:
         from ge_compiler.lowering.select_schedule import SelectSchedulePass
 
         SelectSchedulePass(tiling=options.tiling).apply(context, module)

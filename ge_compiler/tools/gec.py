@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -55,6 +56,8 @@ class _Parser(argparse.ArgumentParser):
         unknown = message.removeprefix("unrecognized arguments: ").split("=")[0].split(" ")[0]
         if unknown.startswith("--"):
             message += did_you_mean(unknown, (option for option in self._option_string_actions if option.startswith("--")))
+        if (choice := re.search(r"COMMAND: invalid choice: '([^']*)'", message)) is not None:
+            message = f"unknown command '{choice[1]}'{did_you_mean(choice[1], COMMANDS)}; commands: {', '.join(COMMANDS)}"
         sys.stderr.write(f"{self.prog}: error: {message}\n")
         raise SystemExit(2)
 
@@ -68,13 +71,18 @@ def _run(arguments: list[str]) -> int:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"gec {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, summary in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False)
-        if name in arguments:
-            # Only the command that is meant is imported: help must come at once.
-            import_module(f"ge_compiler.tools.commands.{name}").add_arguments(command)
-    options = parser.parse_args(arguments)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+    parsers = {
+        name: commands.add_parser(name, help=text, description=f"gec {name}: {text}.", allow_abbrev=False)
+        for name, text in COMMANDS.items()
+    }
+    named = next((argument for argument in arguments if argument in COMMANDS), None)
+    if named is not None:
+        # Only the command that is meant is imported: help must come at once.
+        import_module(f"ge_compiler.tools.commands.{named}").add_arguments(parsers[named])
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        parsers[options.command].error(f"unrecognized arguments: {' '.join(unknown)}")
     return import_module(f"ge_compiler.tools.commands.{options.command}").run(options)
 
 

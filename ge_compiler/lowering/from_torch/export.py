@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
+import logging
 import warnings
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
@@ -66,8 +67,7 @@ def forward_parameters(model: torch.nn.Module) -> tuple[str, ...]:
 def export(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> ExportedProgram:
     """The functional aten graph of `model` on these inputs. Raises `CompileError` where torch cannot trace it, or we cannot take it."""
     _check_call(model, args, kwargs)
-    with evaluating(model), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch's own, about its internals
+    with evaluating(model), _quiet():
         try:
             traced = torch.export.export(model, tuple(args), dict(kwargs), strict=False)
             exported = traced.run_decompositions({})  # pyright: ignore[reportUnknownMemberType]
@@ -77,6 +77,19 @@ def export(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any
             raise CompileError(message, line_of_traceback(error.__traceback__)) from error
     _check_supported(exported)
     return exported
+
+
+@contextlib.contextmanager
+def _quiet() -> Generator[None, None, None]:
+    """Without torch's warnings about its internals and the tracebacks that it logs of what it also raises."""
+    before = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
 
 
 def _check_call(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:

@@ -31,16 +31,15 @@ def run(options: argparse.Namespace) -> int:
         _check_writable(Path(options.output))
     progress = Progress()
     is_module = options.model.endswith(".mlir")
-    program = program_of_module(options, progress) if is_module else program_of_factory(options, progress).program
+    stop = options.emit if options.emit is not None and options.output is None else LEVELS[-1]
+    program = program_of_module(options, progress, stop) if is_module else program_of_factory(options, progress, stop).program
     if options.output is not None:
         program.save(options.output)
         progress.done(f"wrote {options.output}")
     if options.emit is not None:
         sys.stdout.write(program.text(options.emit))
         return 0
-    from ge_compiler.runtime.report import report
-
-    found = report({level: program.module(level) for level in program.levels})
+    found = program.report()
     if options.format == "json":
         sys.stdout.write(json.dumps(found.to_json(), indent=2) + "\n")
         return 0

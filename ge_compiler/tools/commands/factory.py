@@ -67,7 +67,7 @@ class Factory:
         make = getattr(module, self.name, None)
         if not callable(make):
             raise CompileError(f"{self.file} has no class or function '{self.name}'{did_you_mean(self.name, candidates)}")
-        torch.manual_seed(self.seed)
+        torch.manual_seed(self.seed)  # pyright: ignore[reportUnknownMemberType]
         try:
             model = make()
         except (Exception, SystemExit) as error:

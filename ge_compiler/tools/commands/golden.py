@@ -33,8 +33,8 @@ def golden_of_program(program: Program, model: torch.nn.Module, inputs: Sequence
 
 def compare(program: Program, outputs: Sequence[Array], truth: Golden) -> list[Metrics]:
     """The metrics of each output."""
-    specs = program.signature.outputs
-    return [measure(*arrays, _rule(program, spec)) for spec, *arrays in zip(specs, outputs, truth.reference, truth.eager, strict=True)]
+    rows = zip(program.signature.outputs, outputs, truth.reference, truth.eager, strict=True)
+    return [measure(actual, reference, eager, _rule(program, spec)) for spec, actual, reference, eager in rows]
 
 
 def _rule(program: Program, spec: TensorSpec) -> str | None:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
@@ -93,13 +94,14 @@ def fit(array: Array, spec: TensorSpec) -> Array:
 
 def _load(path: Path) -> Array:
     try:
-        array = np.load(path, allow_pickle=False)
+        loaded: Any = np.load(path, allow_pickle=False)
     except OSError as error:
         raise CompileError(f"cannot read {path}: {error.strerror or error}") from None
     except (ValueError, EOFError) as error:
         raise CompileError(f"{path} is not an array file (.npy): {error}") from None
-    if not isinstance(array, np.ndarray):
+    if not isinstance(loaded, np.ndarray):
         raise CompileError(f"{path} holds several arrays; give one in a .npy file")
+    array = cast("Array", loaded)
     if dtype_name(array.dtype) not in DTYPES:
         raise CompileError(f"{path} holds {array.dtype}, which is not supported; dtypes: {', '.join(DTYPES)}")
     return array

@@ -119,10 +119,7 @@ def _write_text(program: Program, outputs: Sequence[Array], statistics: Statisti
     rows = [(str(spec), *map(figure_or_dash, _moments(array).values())) for spec, array in zip(specs, outputs, strict=True)]
     sys.stdout.write(table(("output", "mean", "min", "max"), rows, right=(1, 2, 3), indent="") + "\n")
     if statistics.total:
-        launches = plural(statistics.launches.total(), "kernel launch").removesuffix("s") + (
-            "es" if statistics.launches.total() != 1 else ""
-        )
-        sys.stdout.write(f"{statistics.total} instructions in {launches}\n")
+        sys.stdout.write(f"{statistics.total} instructions in {plural(statistics.launches.total(), 'kernel launch')}\n")
     if metrics is not None:
         sys.stdout.write("\n" + golden_text(specs, metrics))
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
 from xdsl.ir import Attribute
 
-from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects import LEVELS
+from ge_compiler.dialects.diagnostics import CompileError, did_you_mean
+from ge_compiler.dialects.target import available_targets
+from ge_compiler.dialects.types import shaped_type
 from ge_compiler.runtime.signature import FLOATS, Array, Signature, TensorSpec
 from ge_compiler.tools.api import Program, compile_module, make_options
 from ge_compiler.tools.commands.factory import Factory
 from ge_compiler.tools.commands.inputs import Input, float_dtype, parse_inputs
-from ge_compiler.tools.compilation import Options
+from ge_compiler.tools.compilation import PRECISION_MODES, Options
 from ge_compiler.tools.opt.registry import UsageError
 
 if TYPE_CHECKING:
@@ -68,11 +72,16 @@ def add_compilation_options(parser: argparse.ArgumentParser) -> None:
         metavar="KERNEL=m:16,n:128",
         help="tile sizes of a kernel; others are chosen (repeat)",
     )
-    add("--precision-mode", metavar="MODE", help="allow_fp32_to_fp16: f32 matrix products run in f16 where the cube has no f32")
+    add(
+        "--precision-mode",
+        choices=PRECISION_MODES,
+        metavar="MODE",
+        help="allow_fp32_to_fp16: f32 products may run in f16",
+    )
 
 
-def program_of_factory(options: argparse.Namespace, progress: Progress) -> Compiled:
-    """Makes the model, imports and compiles it."""
+def program_of_factory(options: argparse.Namespace, progress: Progress, stop: str = LEVELS[-1]) -> Compiled:
+    """Makes the model, imports it and compiles it down to the level `stop`."""
     factory = Factory.parse(options.model, options.seed)
     chosen = _options_of(options)
     inputs = parse_inputs(options.input)
@@ -81,7 +90,7 @@ def program_of_factory(options: argparse.Namespace, progress: Progress) -> Compi
     progress.done(f"made {factory}")
     imported = import_with(model, inputs, dtype)
     progress.done(f"imported {factory}")
-    program = compile_module(imported.module, imported.weights, chosen, imported.signature, dtype)
+    program = compile_module(imported.module, imported.weights, chosen, imported.signature, dtype, stop)
     program.origin = factory.to_json()
     progress.done(f"compiled for {chosen.target}")
     return Compiled(program, imported)
@@ -89,13 +98,13 @@ def program_of_factory(options: argparse.Namespace, progress: Progress) -> Compi
 
 def import_with(model: torch.nn.Module, inputs: Sequence[Input], dtype: str | None) -> Imported:
     """Imports `model` for inputs that are named after the parameters of its `forward`."""
-    from ge_compiler.lowering.from_torch.export import forward_parameters
     from ge_compiler.lowering.from_torch.importer import import_model
 
-    parameters = forward_parameters(model)
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    parameters = [p.name for p in inspect.signature(model.forward).parameters.values() if p.kind not in variable]
     names = ", ".join(parameters)
     if not inputs and parameters:
-        example = f"--input '{parameters[0].lstrip('*')}=f16[32,768]'"
+        example = f"--input '{parameters[0]}=f16[32,768]'"
         raise UsageError(f"the inputs of forward({names}) are missing; give each its dtype and sizes: {example}")
     if unknown := [i.name for i in inputs if i.name not in parameters]:
         raise UsageError(f"--input {unknown[0]}: forward has no parameter '{unknown[0]}'; its parameters: {names}")
@@ -110,8 +119,8 @@ def tensor_of(array: Array) -> torch.Tensor:
     return to_torch(array)
 
 
-def program_of_module(options: argparse.Namespace, progress: Progress) -> Program:
-    """Reads a module with the weights beside it and compiles it from the level that it is at."""
+def program_of_module(options: argparse.Namespace, progress: Progress, stop: str = LEVELS[-1]) -> Program:
+    """Reads a module with the weights beside it and compiles it from the level that it is at down to `stop`."""
     from ge_compiler.dialects.parser import parse_module
     from ge_compiler.runtime.weights import load_beside
 
@@ -123,22 +132,23 @@ def program_of_module(options: argparse.Namespace, progress: Progress) -> Progra
         raise CompileError(f"cannot read {options.model}: {error.strerror}") from None
     module = parse_module(text, options.model)
     weights = load_beside(module, options.model)
-    program = compile_module(module, weights, _options_of(options), _signature_of(module_main(module)))
+    program = compile_module(module, weights, _options_of(options), _signature_of(module_main(module)), stop=stop)
     progress.done(f"compiled {options.model} for {program.options.target}")
     return program
 
 
 def _options_of(options: argparse.Namespace) -> Options:
+    if options.target is not None and options.target not in available_targets():
+        near = did_you_mean(options.target, available_targets())
+        raise UsageError(f"unknown target '{options.target}'{near}; targets: {', '.join(available_targets())}")
     return make_options(options.target, options.precision_mode, options.tiling)
 
 
-def module_main(module: Attribute | object) -> FuncOp:
+def module_main(module: ModuleOp) -> FuncOp:
     """`@main` of a module. Raises `CompileError` if there is none."""
-    from xdsl.dialects.builtin import ModuleOp
     from xdsl.dialects.func import FuncOp
     from xdsl.traits import SymbolTable
 
-    assert isinstance(module, ModuleOp)
     main = SymbolTable.lookup_symbol(module, "main")
     if not isinstance(main, FuncOp):
         raise CompileError.at(module, "has no function @main, which is what a program runs")
@@ -166,7 +176,7 @@ def _spec(main: FuncOp, name: str, type_: Attribute) -> TensorSpec:
     from ge_compiler.dialects.semantics import dtype_of
     from ge_compiler.runtime.signature import DTYPES, dtype_name
 
-    shaped = type_ if isinstance(type_, TensorType | MemRefType) else None
+    shaped = shaped_type(cast("Attribute", type_)) if isinstance(type_, TensorType | MemRefType) else None
     if shaped is None or min((0, *shaped.get_shape())) < 0:
         raise CompileError.at(main, f"takes and gives tensors of static shape; '{name}' is {type_}")
     dtype = dtype_name(dtype_of(shaped.get_element_type()))

@@ -49,11 +49,8 @@ def _kernels(rows: Sequence[KernelRow]) -> str:
     ]
     more = f"\n  ... and {len(rows) - MANY} more" if len(rows) > MANY else ""
     header = ("kernel", "launches", "from", "tiles", "blocks", "instructions")
-    return (
-        f"{plural(len(rows), 'kernel')} formed, {plural(launches, 'launch')[:-1] + 'es' if launches != 1 else '1 launch'}\n"
-        + table(header, cells, right=(1, 4, 5))
-        + more
-    )
+    title = f"{plural(len(rows), 'kernel')} formed, {plural(launches, 'launch')}"
+    return f"{title}\n" + table(header, cells, right=(1, 4, 5)) + more
 
 
 def _shortened(source: Sequence[str]) -> str:

@@ -1,0 +1,57 @@
+"""Models that the tests of gec compile, and factories that fail in each way."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class Tiny(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc1 = nn.Linear(24, 40)
+        self.fc2 = nn.Linear(40, 24)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc2(nn.functional.gelu(self.fc1(x)))
+
+
+class Two(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+        self.fc.weight = nn.Parameter(self.fc.weight.detach().t())
+
+    def forward(self, x: Tensor, y: Tensor) -> dict[str, Tensor]:
+        return {"sum": x + y, "product": self.fc(x)}
+
+
+class Unsupported(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        x = torch.cos(x)
+        return torch.cumsum(torch.cos(x), 0)
+
+
+def raises() -> nn.Module:
+    raise ValueError("no such checkpoint")
+
+
+def exits() -> nn.Module:
+    raise SystemExit(5)
+
+
+def number() -> int:
+    return 3
+
+
+def needs_argument(width: int) -> nn.Module:
+    return nn.Linear(width, width)
+
+
+class Large(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(1024, 1024)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc(x)

@@ -1,0 +1,111 @@
+"""gec compile: the report, the texts, the file, the choices of the user."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from xdsl.dialects.func import FuncOp
+
+import ge_compiler as ge
+from ge_compiler.dialects import LEVELS
+from ge_compiler.dialects.parser import parse_module
+
+Gec = Callable[..., Any]
+
+TINY = ("models.py:Tiny", "--input", "x=f16[5,24]")
+
+
+def test_the_report_says_what_was_made(gec: Gec) -> None:
+    outcome = gec("compile", *TINY, "-o", "m.om")
+    assert outcome.status == 0
+    for words in (
+        "models.py:Tiny for Ascend910A: x=f16[5,24] -> y=f16[5,24]",
+        "3 operators imported",
+        "fc1   MatMulV2  tensor<5x40xf16>  models.py:16",
+        "2 kernels formed, 2 launches",
+        "fc1 (models.py:16), gelu (models.py:16)",
+        "bytes of on-chip memory",
+        "HBM peak",
+        "instructions in all kernels",
+        "next: gec run m.om --golden torch",
+    ):
+        assert words in outcome.out
+    assert "gec: compiled for Ascend910A" in outcome.err
+
+
+def test_the_report_as_json(gec: Gec) -> None:
+    report = json.loads(gec("compile", *TINY, "--format", "json").out)
+    assert [row["operator"] for row in report["operators"]] == ["MatMulV2", "GeluV2", "MatMulV2"]
+    first = report["kernels"][0]
+    assert first["name"] == "MatMulV2Gelu"
+    assert first["operators"] == ["MatMulV2", "GeluV2"]
+    assert set(first["schedule"]) == {"m", "n", "k", "k0"}
+    assert set(first["bytes"]) == {"l1", "l0a", "l0b", "l0c", "ub"}
+    assert report["hbm"]["weights"] == 2 * (24 * 40 + 40 + 40 * 24 + 24)
+    assert report["hbm"]["inputs"] == report["hbm"]["outputs"] == 2 * 5 * 24
+    assert report["hbm_peak"] == sum(report["hbm"].values())
+    assert report["instructions"] == sum(kernel["instructions"] for kernel in report["kernels"])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_text_of_a_level_is_all_of_the_output(level: str, gec: Gec) -> None:
+    outcome = gec("compile", *TINY, "--emit", level)
+    assert outcome.status == 0
+    module = parse_module(outcome.out, "emitted")
+    assert "main" in [op.sym_name.data for op in module.body.block.ops if isinstance(op, FuncOp)]
+    assert f"{level}." in outcome.out
+
+
+def test_tile_sizes_are_taken_and_the_rest_is_chosen(gec: Gec) -> None:
+    report = json.loads(gec("compile", *TINY, "--format", "json", "--tiling", "MatMulV2Gelu=n:16,k0:16", "--tiling", "MatMulV2=n:16").out)
+    first, second = (kernel["schedule"] for kernel in report["kernels"])
+    assert (first["n"], first["k0"], second["n"]) == (16, 16, 16)
+    assert first["m"] >= 1
+
+
+def test_an_illegal_tile_size_shows_who_holds_the_bytes(gec: Gec) -> None:
+    outcome = gec("compile", "models.py:Large", "--input", "x=f16[1024,1024]", "--tiling", "MatMulV2=m:512,n:512")
+    assert outcome.status == 1
+    for words in ("needs", "262144", "total", "limit", "smallest fix", "models.py:"):
+        assert words in outcome.err
+
+
+def test_dtype_of_the_model_follows_the_inputs_unless_it_is_given(gec: Gec) -> None:
+    assert "x=f16[5,24]" in gec("compile", "models.py:Tiny", "--input", "x=f32[5,24]", "--dtype", "f16").out
+
+
+def test_inputs_may_come_from_files(gec: Gec, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros((5, 24), np.float16))
+    assert gec("compile", "models.py:Tiny", "--input", "x=@x.npy").status == 0
+
+
+def test_a_module_with_its_weights_beside_it(gec: Gec, tmp_path: Path) -> None:
+    program = ge.compile(torch.nn.Linear(8, 4).half(), (torch.zeros(3, 8).half(),))
+    (tmp_path / "m.mlir").write_text(program.text("ge"))
+    program.weights.save(tmp_path / "m.safetensors")
+    outcome = gec("compile", "m.mlir", "-o", "m.om")
+    assert outcome.status == 0
+    assert "next: gec run m.om\n" in outcome.out
+    x = np.ones((3, 8), np.float16)
+    np.testing.assert_array_equal(ge.load(tmp_path / "m.om")(x), program(x))
+
+
+def test_a_module_below_ge_is_taken_from_where_it_is(gec: Gec, tmp_path: Path) -> None:
+    program = ge.compile(torch.nn.ReLU(), (torch.zeros(3, 8).half(),))
+    (tmp_path / "m.mlir").write_text(program.text("tile"))
+    assert gec("compile", "m.mlir", "-o", "m.om").status == 0
+    loaded = ge.load(tmp_path / "m.om")
+    assert loaded.levels == ("tile", "buf", "npu")
+    assert loaded.text("npu") == program.text("npu")
+
+
+def test_help_needs_no_torch_and_no_model(gec: Gec) -> None:
+    assert "compile a PyTorch model" in gec("--help").out
+    assert "--tiling" in gec("compile", "--help").out
+    assert gec("--version").out.startswith("gec ")

@@ -1,0 +1,121 @@
+"""gec run: inputs, outputs, and the comparison with PyTorch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import ge_compiler as ge
+from ge_compiler.dialects import LEVELS
+
+Gec = Callable[..., Any]
+
+
+@pytest.fixture
+def tiny(gec: Gec) -> str:
+    assert gec("compile", "models.py:Tiny", "--input", "x=f16[5,24]", "-o", "m.om").status == 0
+    return "m.om"
+
+
+@pytest.fixture
+def two(gec: Gec) -> str:
+    assert gec("compile", "models.py:Two", "--input", "y=f16[8]", "--input", "x=f16[5,8]", "-o", "two.om").status == 0
+    return "two.om"
+
+
+def test_the_result_agrees_with_pytorch(gec: Gec, tiny: str) -> None:
+    outcome = gec("run", tiny, "--golden", "torch")
+    assert outcome.status == 0
+    for words in ("y=f16[5,24]", "instructions in 2 kernel launches", "against an f64 evaluation", "PyTorch's own", "cosine", "ok"):
+        assert words in outcome.out
+
+
+def test_the_result_as_json(gec: Gec, two: str) -> None:
+    result = json.loads(gec("run", two, "--golden", "torch", "--format=json").out)
+    assert result["within"] is True
+    assert [row["name"] for row in result["outputs"]] == ["y0", "y1"]
+    assert result["outputs"][1]["golden"]["max_abs"] <= result["outputs"][1]["golden"]["allowed_max_abs"]
+    assert result["instructions"] > 0
+
+
+def test_outputs_are_written_in_order(gec: Gec, two: str, tmp_path: Path) -> None:
+    x, y = np.full((5, 8), 2, np.float16), np.arange(8, dtype=np.float16)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", y)
+    assert gec("run", two, "--input", "x=@x.npy", "--input", "y=@y.npy", "--output", "sum.npy", "--output", "product.npy").status == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "sum.npy"), x + y)
+    np.testing.assert_array_equal(np.load(tmp_path / "product.npy"), ge.load(tmp_path / two)(x, y)["product"])
+
+
+def test_random_inputs_are_always_the_same(gec: Gec, tiny: str, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).standard_normal((5, 24), np.float32).astype(np.float16))
+    outputs = [gec("run", tiny, "--input", f"x={value}").out for value in ("f16[5,24]=rand:0", "f16[5,24]", "@x.npy")]
+    assert outputs[0] == outputs[1] == outputs[2] == gec("run", tiny).out
+    assert outputs[0] != gec("run", tiny, "--input", "x=f16[5,24]=rand:1").out
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_level_can_be_run(level: str, gec: Gec, tiny: str) -> None:
+    assert gec("run", tiny, "--golden", "torch", "--level", level).status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (("--input", "z=f16[5,24]"), 2, "--input z: the program has no such input; it takes x=f16[5,24]"),
+        (("--input", "x=f16[5,23]"), 2, "input 'x' must be x=f16[5,24], got x=f16[5,23]"),
+        (("--input", "x=f32[5,24]"), 2, "input 'x' must be x=f16[5,24], got x=f32[5,24]"),
+        (("--output", "y.bin"), 1, "cannot write y.bin: outputs are written as .npy files"),
+        (("--output", "none/y.npy"), 1, "cannot write none/y.npy: No such file or directory"),
+        (("--output", "a.npy", "--output", "b.npy"), 2, "2 times --output, but the program has 1 output"),
+    ],
+)
+def test_a_wrong_call_is_one_message(arguments: tuple[str, ...], status: int, words: str, gec: Gec, tiny: str) -> None:
+    outcome = gec("run", tiny, *arguments)
+    assert outcome.status == status
+    assert words in outcome.err
+    assert outcome.out == ""
+
+
+def test_a_changed_factory_is_told(gec: Gec, tiny: str, tmp_path: Path) -> None:
+    models = tmp_path / "models.py"
+    models.write_text(models.read_text() + "\n# changed\n")
+    outcome = gec("run", tiny, "--golden", "torch")
+    assert outcome.status == 1
+    assert "models.py has changed since m.om was compiled from it" in outcome.err
+    models.unlink()
+    outcome = gec("run", tiny, "--golden", "torch")
+    assert outcome.status == 1
+    assert "there is no file models.py here" in outcome.err
+    assert gec("run", tiny).status == 0
+
+
+def test_a_program_without_a_factory_has_no_golden(gec: Gec, tmp_path: Path) -> None:
+    ge.compile(torch.nn.ReLU(), (torch.zeros(3).half(),)).save(tmp_path / "m.om")
+    outcome = gec("run", "m.om", "--golden", "torch")
+    assert outcome.status == 1
+    assert "m.om was not compiled from a PyTorch model" in outcome.err
+
+
+def test_the_weights_of_the_file_are_what_pytorch_runs_with(gec: Gec, tiny: str, tmp_path: Path) -> None:
+    program = ge.load(tmp_path / tiny)
+    changed = {name: (array + 1).astype(array.dtype) for name, array in program.weights.items()}
+    program.weights = type(program.weights)(changed, program.weights.keys_of)
+    program.save(tmp_path / tiny)
+    outcome = gec("run", tiny, "--golden", "torch")
+    assert outcome.status == 0, outcome.out
+
+
+def test_a_missed_tolerance_is_status_3(gec: Gec, tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = ge.Program.run
+    monkeypatch.setattr(ge.Program, "run", lambda *args: [y + y.dtype.type(0.5) for y in run(*args)])
+    outcome = gec("run", tiny, "--golden", "torch")
+    assert outcome.status == 3
+    assert "WRONG" in outcome.out
+    assert "y: max error 0.5 exceeds" in outcome.out
