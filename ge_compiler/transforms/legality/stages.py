@@ -22,7 +22,7 @@ class Stage:
     """What to run when something is left of the stage above."""
 
 
-_EVERYWHERE = frozenset({"ge.load_weight", "func.return"})
+_EVERYWHERE = frozenset({"ge.load_weight", "ge.Const", "func.return"})
 _LOOPS = frozenset({"arith.*", "scf.for", "scf.yield", "tile.forall", "func.return"})
 _MEMORY = frozenset({"buf.at", "memref.subview", "memref.reinterpret_cast"})
 _TILE_OPS = frozenset({"tile.load", "tile.move", "tile.mmad", "tile.cast", "tile.full", "tile.broadcast", "tile.store"})
