@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.fused import kernels
 from ge_compiler.lowering.bufferization.entry import bufferize_main
 from ge_compiler.lowering.bufferization.kernel import bufferize_kernel
@@ -32,6 +33,9 @@ class BufferizeTilePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         of_kernels = kernels(op)
+        for function in op.body.block.ops:
+            if isinstance(function, FuncOp) and len(function.body.blocks) != 1:
+                raise CompileError.at(function, f"@{function.sym_name.data} has {len(function.body.blocks)} blocks; a body is one block")
         for kernel in of_kernels:
             bufferize_kernel(kernel)
         for function in op.body.block.ops:

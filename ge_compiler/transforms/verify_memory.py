@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.memref import ReinterpretCastOp, SubviewOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -87,9 +87,11 @@ class _Trace:
                         self.follow(inner)
 
     def _touch(self, op: Operation) -> None:
-        for operand in op.operands:
-            if operand in self.current:
-                self.current[operand].touches.append((self.time, op))
+        touched = [self.current[operand] for operand in op.operands if operand in self.current]
+        if touched and any(isinstance(result.type, MemRefType) for result in op.results):
+            raise CompileError.at(op, f"gives buffer {touched[0].op.label} another name, under which it cannot be followed")
+        for life in touched:
+            life.touches.append((self.time, op))
 
     def _born(self, op: AtOp) -> _Life:
         type_ = buffer_type(op.result)

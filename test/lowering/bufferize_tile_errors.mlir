@@ -145,3 +145,8 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = ge.Relu %x : (tensor<4xf32>) -> tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
+
+// -----
+
+// expected-error@+1 {{'func.func' op @declared has 0 blocks; a body is one block}}
+func.func private @declared(tensor<4x8xf32>)

@@ -114,3 +114,13 @@ func.func @main(%x: memref<4x8xf32>, %out0: memref<4x8xf32>) attributes {results
   fused.launch @k(%one) into (%out0) on aicore {ops = ["Abs"], op_name = "three"} : (memref<4x8xf32>) into (memref<4x8xf32>)
   func.return
 }
+
+// -----
+
+func.func private @renamed(%t: i1) {
+  %a = buf.at "a" [0] : memref<4x8xf32, #npu.mem<ub>>
+  %b = buf.at "b" [0] : memref<4x8xf32, #npu.mem<ub>>
+  // expected-error@+1 {{'arith.select' op gives buffer "a" another name, under which it cannot be followed}}
+  %c = arith.select %t, %a, %b : memref<4x8xf32, #npu.mem<ub>>
+  func.return
+}

@@ -20,7 +20,7 @@ from ge_compiler.transforms.rewriting.inserter import Inserter
 
 def bufferize_main(function: FuncOp) -> None:
     """Rewrites `function` from tensors to memrefs in place. Raises `CompileError` where a result would need a copy."""
-    if not any(isinstance(type_, TensorType) for type_ in (*function.function_type.inputs, *function.function_type.outputs)):
+    if not _has_tensors(function):
         return
     labels = Labels()
     bufferize_arguments(function)
@@ -40,6 +40,11 @@ def bufferize_main(function: FuncOp) -> None:
     for op in list(function.body.block.ops):
         if isinstance(op, EmptyOp):
             _erase_empty(op)
+
+
+def _has_tensors(function: FuncOp) -> bool:
+    values = [*function.body.block.args, *(value for op in function.body.block.ops for value in (*op.operands, *op.results))]
+    return any(isinstance(value.type, TensorType) for value in values)
 
 
 def _launch(op: LaunchOp, labels: Labels) -> None:

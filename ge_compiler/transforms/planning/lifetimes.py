@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.memref import ReinterpretCastOp, SubviewOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ge_compiler.dialects.buf import AllocOp
-from ge_compiler.dialects.diagnostics import source_location
+from ge_compiler.dialects.diagnostics import CompileError, source_location
 from ge_compiler.dialects.memory import Space, bytes_of, mem_of
 from ge_compiler.dialects.types import buffer_type
 from ge_compiler.transforms.planning.planner import Request
@@ -77,6 +78,8 @@ def _touches(value: SSAValue) -> Iterator[Operation]:
     for use in value.uses:
         if isinstance(use.operation, SubviewOp | ReinterpretCastOp):
             yield from _touches(use.operation.result)
+        elif any(isinstance(result.type, MemRefType) for result in use.operation.results):
+            raise CompileError.at(use.operation, "gives a buffer another name, which hides how long it is held; only views may")
         else:
             yield use.operation
 
