@@ -313,6 +313,9 @@ class Refused(nn.Module):
     def boolean(self, x: Tensor) -> Tensor:
         return x.bool()
 
+    def nonzero(self, x: Tensor) -> Tensor:
+        return torch.nonzero(x)
+
 
 @pytest.mark.parametrize(
     ("method", "words"),
@@ -320,6 +323,7 @@ class Refused(nn.Module):
         ("boolean", "cast to booleans"),
         ("branches", "torch.export could not trace Refused"),
         ("counts", "changes its buffer 'count' in place"),
+        ("nonzero", "a shape depends on the data"),
         ("to_double", "dtype float64"),
         ("vector", "rank 2 and 1"),
         ("view", "transposed tensor"),

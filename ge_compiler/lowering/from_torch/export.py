@@ -17,7 +17,7 @@ from torch.utils import _pytree as pytree  # pyright: ignore[reportPrivateUsage]
 
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.lowering.from_torch.dtypes import torch_dtype
-from ge_compiler.lowering.from_torch.locations import line_of_traceback
+from ge_compiler.lowering.from_torch.locations import line_of_traceback, location_of
 
 _MUTATIONS = {OutputKind.BUFFER_MUTATION: "buffer", OutputKind.USER_INPUT_MUTATION: "input", OutputKind.PARAMETER_MUTATION: "parameter"}
 
@@ -108,8 +108,10 @@ def _check_supported(exported: ExportedProgram) -> None:
                 f"the model changes its {_MUTATIONS[spec.kind]} '{spec.target}' in place, which is not supported yet; "
                 "pass such state in and return it instead"
             )
-    if exported.range_constraints:  # pyright: ignore[reportUnknownMemberType]
-        raise CompileError("the model's shapes depend on its data or on symbolic sizes, which is not supported yet; use fixed sizes")
+    for node in exported.graph.nodes:
+        value = node.meta.get("val")
+        if isinstance(value, torch.SymInt) or (isinstance(value, torch.Tensor) and any(isinstance(n, torch.SymInt) for n in value.shape)):
+            raise CompileError("a shape depends on the data, which is not supported yet; use fixed sizes", location_of(node))
 
 
 def nested_like_results(exported: ExportedProgram, leaves: Sequence[Any]) -> Any:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import time
+
 import torch
 from torch import Tensor, nn
 
@@ -55,3 +58,9 @@ class Large(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.fc(x)
+
+
+def sleeps() -> nn.Module:
+    print("sleeping", file=sys.stderr, flush=True)
+    time.sleep(60)
+    return Tiny()
