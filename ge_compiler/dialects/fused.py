@@ -8,7 +8,7 @@ a small closed set of primitives: `matmul`, the functions of the table, `cast`, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -51,7 +51,9 @@ from xdsl.utils.str_enum import StrEnum
 from ge_compiler.dialects.elementwise import ElementwiseOp, define, operand_names, string_array
 from ge_compiler.dialects.functions import FUNCTIONS, Function
 from ge_compiler.dialects.ge.shapes import broadcast, show
-from ge_compiler.dialects.types import Tensor, tensor_type, verify_element_types
+from ge_compiler.dialects.types import Tensor, tensor_type, verify_element_types, verify_product_elements
+
+Values: TypeAlias = Sequence[SSAValue]
 
 
 class FusedElementwiseOp(ElementwiseOp):
@@ -104,33 +106,27 @@ class MatmulOp(IRDLOperation):
     def verify_(self) -> None:
         a, b, result = tensor_type(self.a), tensor_type(self.b), tensor_type(self.result)
         verify_element_types(self)
-        for name, t in (("a", a), ("b", b)):
-            if len(t.get_shape()) < 2:
-                raise VerifyException(f"{name} must have at least two dimensions, got {t}")
-        if a.get_element_type() != b.get_element_type():
-            raise VerifyException(f"a is {a.get_element_type()} but b is {b.get_element_type()}")
-        wide = "i32" if str(a.get_element_type()) == "i8" else "f32"
-        if str(result.get_element_type()) != wide:
-            raise VerifyException(f"accumulates {a.get_element_type()} in {wide}, got a result of {result.get_element_type()}; cast it")
+        if min(len(a.get_shape()), len(b.get_shape())) < 2:
+            raise VerifyException(f"a and b must have at least two dimensions, got {a} and {b}")
+        verify_product_elements(a.get_element_type(), b.get_element_type(), result.get_element_type())
         m, n, k_a, k_b = self.extents()
         if k_a != k_b:
-            raise VerifyException(
-                f"contracting dimensions differ: a {show(a.get_shape())} gives K={k_a}, b {show(b.get_shape())} gives K={k_b}"
-            )
+            raise VerifyException(f"contracting dimensions differ: a {show(a.get_shape())} has {k_a}, b {show(b.get_shape())} has {k_b}")
         batch = broadcast([a.get_shape()[:-2], b.get_shape()[:-2]])
         if batch is None or (*batch, m, n) != result.get_shape():
-            raise VerifyException(f"result is {result}, but the operands {show(a.get_shape())} and {show(b.get_shape())} do not give it")
+            raise VerifyException(f"result is {result}, which a {show(a.get_shape())} and b {show(b.get_shape())} do not give")
 
     def extents(self) -> tuple[int, int, int, int]:
         """M, N, K as `a` has it, K as `b` has it."""
-        m, k_a = self._matrix(self.a, self.transpose_a)
-        k_b, n = self._matrix(self.b, self.transpose_b)
+        m, k_a = _matrix(self.a, self.transpose_a)
+        k_b, n = _matrix(self.b, self.transpose_b)
         return m, n, k_a, k_b
 
-    @staticmethod
-    def _matrix(value: SSAValue, transposed: UnitAttr | None) -> tuple[int, int]:
-        rows, columns = tensor_type(value).get_shape()[-2:]
-        return (columns, rows) if transposed is not None else (rows, columns)
+
+def _matrix(value: SSAValue, transposed: UnitAttr | None) -> tuple[int, int]:
+    """Rows and columns that a product takes `value` for."""
+    rows, columns = tensor_type(value).get_shape()[-2:]
+    return (columns, rows) if transposed is not None else (rows, columns)
 
 
 @irdl_op_definition
@@ -255,12 +251,8 @@ class KernelOp(IRDLOperation):
         last = self.body.block.last_op
         if not isinstance(last, YieldOp):
             raise VerifyException("the body must end with fused.yield")
-        for what, written, expected in (
-            ("argument", [a.type for a in self.body.block.args], [x.type for x in self.inputs]),
-            ("fused.yield operand", [v.type for v in last.values], [y.type for y in self.outputs]),
-        ):
-            if written != expected:
-                raise VerifyException(f"{what} types ({_types(written)}) differ from the op's ({_types(expected)})")
+        _verify_same_types("argument", self.body.block.args, self.inputs)
+        _verify_same_types("fused.yield operand", last.values, self.outputs)
 
 
 class Engine(StrEnum):
@@ -301,12 +293,9 @@ class LaunchOp(IRDLOperation):
         "`:` `(` type($inputs) `)` `into` `(` type($destinations) `)` (`->` type($outputs)^)?"
     )
 
-    def __init__(
-        self, callee: str, inputs: Sequence[SSAValue], destinations: Sequence[SSAValue], ops: ArrayAttr[StringAttr], op_name: StringAttr
-    ):
-        results = _tensor_types(destinations)
+    def __init__(self, callee: str, inputs: Values, destinations: Values, ops: ArrayAttr[StringAttr], op_name: StringAttr):
         properties = {"callee": SymbolRefAttr(callee), "engine": EngineAttr(Engine.AICORE), "ops": ops, "op_name": op_name}
-        super().__init__(operands=[inputs, destinations], result_types=[results], properties=properties)
+        super().__init__(operands=[inputs, destinations], result_types=[_tensor_types(destinations)], properties=properties)
 
     @property
     def kernel_name(self) -> str:
@@ -320,28 +309,39 @@ class LaunchOp(IRDLOperation):
     def verify_(self) -> None:
         verify_element_types(self)
         expected = _tensor_types(self.destinations)
-        if [y.type for y in self.outputs] != expected:
-            raise VerifyException(
-                f"results ({_types([y.type for y in self.outputs])}) must be the tensor destinations ({_types(expected)})"
-            )
-        kernel = self.kernel()
-        if kernel is None or not is_kernel(kernel):
-            raise VerifyException(f"@{self.kernel_name} is not a kernel (a private function) of this module")
-        inputs, results = list(kernel.function_type.inputs), list(kernel.function_type.outputs)
-        given_in, given_out = [x.type for x in self.inputs], [d.type for d in self.destinations]
-        matches = (inputs, results) == (given_in, given_out) if results else inputs == given_in + given_out
-        if not matches:
-            raise VerifyException(
-                f"@{self.kernel_name} takes ({_types(inputs)}) -> ({_types(results)}), got ({_types(given_in)}) into ({_types(given_out)})"
-            )
+        if _types_of(self.outputs) != expected:
+            raise VerifyException(f"results ({_show(self.outputs)}) must be the tensor destinations ({_show(expected)})")
+        _verify_call(self)
 
 
 def _tensor_types(values: Sequence[SSAValue]) -> list[Attribute]:
     return [v.type for v in values if isa(v.type, Tensor)]
 
 
-def _types(types: Sequence[Attribute]) -> str:
-    return ", ".join(map(str, types))
+def _types_of(values: Sequence[SSAValue]) -> list[Attribute]:
+    return [v.type for v in values]
+
+
+def _show(types: Sequence[SSAValue] | Sequence[Attribute]) -> str:
+    return ", ".join(str(t.type if isinstance(t, SSAValue) else t) for t in types)
+
+
+def _verify_same_types(what: str, written: Sequence[SSAValue], expected: Sequence[SSAValue]) -> None:
+    if _types_of(written) != _types_of(expected):
+        raise VerifyException(f"{what} types ({_show(written)}) differ from the op's ({_show(expected)})")
+
+
+def _verify_call(launch: LaunchOp) -> None:
+    """A kernel returns its results as long as it is made of tensors; afterwards it takes its destinations as last arguments."""
+    kernel = launch.kernel()
+    if kernel is None or not is_kernel(kernel):
+        raise VerifyException(f"@{launch.kernel_name} is not a kernel (a private function) of this module")
+    inputs, results = list(kernel.function_type.inputs), list(kernel.function_type.outputs)
+    given_in, given_out = _types_of(launch.inputs), _types_of(launch.destinations)
+    matches = (inputs, results) == (given_in, given_out) if results else inputs == given_in + given_out
+    if not matches:
+        takes, given = f"({_show(inputs)}) -> ({_show(results)})", f"({_show(given_in)}) into ({_show(given_out)})"
+        raise VerifyException(f"@{launch.kernel_name} takes {takes}, got {given}")
 
 
 def kernels(module: Operation) -> list[FuncOp]:

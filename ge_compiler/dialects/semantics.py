@@ -15,6 +15,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, IntegerType
 from xdsl.ir import Attribute
 
+from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.functions import expand
 
 Array = npt.NDArray[Any]
@@ -30,10 +31,11 @@ _INTEGERS: dict[int, npt.DTypeLike] = {1: np.bool_, 8: np.int8, 16: np.int16, 32
 
 
 def dtype_of(element: Attribute) -> np.dtype[Any]:
-    """The numpy dtype of an element type. Raises `KeyError` for a type without one."""
-    if isinstance(element, IntegerType):
-        return np.dtype(_INTEGERS[element.bitwidth])
-    return np.dtype(_FLOATS[type(element)])
+    """The numpy dtype of an element type. Raises `CompileError` for a type without one."""
+    dtype = _INTEGERS.get(element.bitwidth) if isinstance(element, IntegerType) else _FLOATS.get(type(element))
+    if dtype is None:
+        raise CompileError(f"cannot be executed: elements of type {element} have no meaning in numpy")
+    return np.dtype(dtype)
 
 
 def _reciprocal(x: Array) -> Array:

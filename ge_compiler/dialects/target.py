@@ -20,6 +20,8 @@ from ge_compiler.dialects.memory import Layout, Space
 
 DEFAULT_TARGET = "Ascend910A"
 TARGET_ATTRIBUTE = "ge.target"
+UNIFIED, CUBE, VECTOR = "ai", "aic", "aiv"
+"""Kinds of cores: one for both kinds of work, or one each."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,11 @@ class Unit:
     name: str
     core: str
     """`ai` on a unified core, else `aic` or `aiv`."""
+    in_order: bool = True
+    """Whether an instruction sees what earlier ones on the pipe wrote without a barrier between them."""
 
     def __str__(self) -> str:
-        return self.name if self.core == "ai" else f"{self.core}.{self.name}"
+        return self.name if self.core == UNIFIED else f"{self.core}.{self.name}"
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,31 @@ class NpuTarget:
     """Clusters of one cube and its vector lanes; on a unified chip, AI Cores."""
     vec_per_cube: int
     event_ids: int
+    """Events of each ordered pair of pipes of a core."""
+    cross_core_ids: int
+    """Cross-core flags of a cluster; 0 on a unified chip."""
     spaces: Mapping[Space, SpaceInfo]
     cube_dtypes: Mapping[str, str]
     """Operand element type -> accumulator element type."""
     vector_dtypes: tuple[str, ...]
     units: Mapping[str, Unit]
+    """By the name that a pipe is printed with: `mte2`, or `aiv.mte2` on a split chip."""
     paths: tuple[Path, ...]
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the cube and its vector lanes are cores of their own."""
+        return any(unit.core != UNIFIED for unit in self.units.values())
+
+    @property
+    def barriers(self) -> tuple[str, ...]:
+        """What a pipe barrier may name: a pipe, or all pipes of a core kind."""
+        return (*self.units, *((f"{CUBE}.all", f"{VECTOR}.all") if self.is_split else ("all",)))
+
+    def unit_named(self, name: str) -> Unit | None:
+        """The unit `name` (such as `m` or `v`) of whatever core kind has it; `None` if none has, or two."""
+        found = [unit for unit in self.units.values() if unit.name == name]
+        return found[0] if len(found) == 1 else None
 
     def capacity(self, space: Space) -> int:
         return self.spaces[space].bytes
@@ -115,14 +138,20 @@ def target_of(module: ModuleOp) -> NpuTarget:
     return load_target(DEFAULT_TARGET if name is None else name.data)
 
 
+def _unit(name: str, row: dict[str, Any]) -> Unit:
+    core, dot, unit = name.partition(".")
+    return Unit(unit, core, **row) if dot else Unit(name, UNIFIED, **row)
+
+
 def _target_of_table(table: dict[str, Any]) -> NpuTarget:
-    units = {name: Unit(name, row["core"]) for name, row in table["units"].items()}
+    units = {name: _unit(name, row) for name, row in table["units"].items()}
     return NpuTarget(
         name=table["name"],
         summary=table["summary"],
         cores=table["cores"],
         vec_per_cube=table["vec_per_cube"],
         event_ids=table["event_ids"],
+        cross_core_ids=table.get("cross_core_ids", 0),
         spaces={Space(name): SpaceInfo(**row) for name, row in table["spaces"].items()},
         cube_dtypes=table["cube"],
         vector_dtypes=tuple(table["vector"]["dtypes"]),

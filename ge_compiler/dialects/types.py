@@ -61,3 +61,11 @@ def is_integer(element: Attribute) -> bool:
 def accumulator_of(element: Attribute) -> Attribute:
     """The element type in which the cube adds up products of `element`: i32 for integers, f32 for floats."""
     return i32 if is_integer(element) else f32
+
+
+def verify_product_elements(a: Attribute, b: Attribute, result: Attribute) -> None:
+    """Raises `VerifyException` if a product of elements `a` and `b` is not accumulated in `result`."""
+    if a != b:
+        raise VerifyException(f"a is {a} but b is {b}; both must have one element type")
+    if result != accumulator_of(a):
+        raise VerifyException(f"accumulates {a} in {accumulator_of(a)}, got {result}; cast it afterwards")

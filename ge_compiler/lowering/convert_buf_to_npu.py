@@ -24,6 +24,7 @@ from ge_compiler.dialects import npu, tile
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.elementwise import elementwise_operands
 from ge_compiler.dialects.fused import kernels
+from ge_compiler.dialects.index_list import join_index_list
 from ge_compiler.dialects.memory import Space, mem_of
 from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.dialects.types import buffer_type
@@ -135,5 +136,5 @@ def _extents(value: SSAValue) -> list[Index] | None:
         return list(shape)
     view = value.owner
     if isinstance(view, SubviewOp) and len(view.static_sizes) == len(shape):
-        return tile.join_index_list(view.sizes, view.static_sizes)
+        return join_index_list(view.sizes, view.static_sizes)
     return None

@@ -15,11 +15,12 @@ from xdsl.ir import Operation, SSAValue
 from ge_compiler.dialects import buf, npu, semantics, tile
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.elementwise import ElementwiseOp, elementwise_operands
+from ge_compiler.dialects.index_list import join_index_list
 from ge_compiler.dialects.memory import Space, bytes_of, mem_of
 from ge_compiler.dialects.semantics import Array
-from ge_compiler.dialects.tile import join_index_list
 from ge_compiler.dialects.types import buffer_type
-from ge_compiler.runtime.interpreters.tensors import casting, check_contraction, repeated
+from ge_compiler.runtime.bounds import check_room
+from ge_compiler.runtime.interpreters.tensors import casting, check_contraction, check_matrix, repeated
 from ge_compiler.runtime.machine import Machine
 from ge_compiler.runtime.memory import Reference, Region
 from ge_compiler.runtime.walk import Factory, Frame, Registers, Step, Table
@@ -72,6 +73,8 @@ def _subview(op: memref.SubviewOp, frame: Frame) -> Step:
     if set(op.static_strides.get_values()) - {1}:
         raise CompileError.at(op, f"only strides of 1 can be executed, got {list(op.static_strides.get_values())}")
     dropped = len(sizes) - len(buffer_type(op.result).get_shape())
+    if dropped and mem_of(op.source.type).space is not Space.GM:
+        raise CompileError.at(op, "only dimensions of global memory may vanish")
     if any(op.static_sizes.get_values()[d] != 1 for d in range(dropped)):
         raise CompileError.at(op, "only leading dimensions of size 1 may vanish")
 
@@ -86,10 +89,11 @@ def _reinterpret(op: memref.ReinterpretCastOp, frame: Frame) -> Step:
     (offset,) = frame.slots(join_index_list(op.offsets, op.static_offsets))
     sizes = frame.slots(join_index_list(op.sizes, op.static_sizes))
     strides = frame.slots(join_index_list(op.strides, op.static_strides))
+    if mem_of(op.source.type).space is not Space.GM:
+        raise CompileError.at(op, f"only global memory takes another shape, got {op.source.type}")
 
     def step(r: Registers) -> None:
-        region = r[source]
-        assert isinstance(region, Region), "only global memory takes another shape"
+        region: Region = r[source]
         r[result] = region.reshaped(op, r[offset], [r[s] for s in sizes], [r[s] for s in strides])
 
     return step
@@ -108,7 +112,10 @@ def _dim(op: memref.DimOp, frame: Frame) -> Step:
     source, index, result = frame.slot(op.source), frame.slot(op.index), frame.slot(op.result)
 
     def step(r: Registers) -> None:
-        r[result] = r[source].shape[r[index]]
+        shape = r[source].shape
+        if not 0 <= r[index] < len(shape):
+            raise CompileError.at(op, f"there is no dimension {r[index]} of {op.source.type}")
+        r[result] = shape[r[index]]
 
     return step
 
@@ -153,6 +160,7 @@ def _tile_move(op: tile.MoveOp, frame: Frame) -> Step:
 
 
 def _slicing(op: tile.LoadOp | tile.MoveOp, frame: Frame, out: SSAValue, transposed: bool) -> Step:
+    check_matrix(op, op.source)
     source, destination = frame.slot(op.source), frame.slot(out)
     offsets, valid = frame.slots(op.mixed_offsets), frame.slots(op.mixed_valid)
     dropped = len(offsets) - 2
@@ -168,6 +176,7 @@ def _slicing(op: tile.LoadOp | tile.MoveOp, frame: Frame, out: SSAValue, transpo
 
 
 def _tile_store(op: tile.StoreOp, frame: Frame) -> Step:
+    check_matrix(op, op.into)
     source, destination, offsets = frame.slot(op.tile), frame.slot(op.into), frame.slots(op.mixed_offsets)
     dropped = len(offsets) - 2
     points = [1] * dropped
@@ -186,7 +195,9 @@ def _tile_full(op: tile.FullOp, frame: Frame) -> Step:
     value, dtype = op.value.value.data, _dtype(op.out)
 
     def step(r: Registers) -> None:
-        r[out].write(op, np.full([r[v] for v in valid], value, dtype))
+        extents = [r[v] for v in valid]
+        check_room(op, extents, r[out].shape)
+        r[out].write(op, np.full(extents, value, dtype))
 
     return step
 

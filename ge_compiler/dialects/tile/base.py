@@ -1,0 +1,102 @@
+"""The grid, and what all ops on tiles have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    prop_def,
+    region_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import NoTerminator
+from xdsl.utils.exceptions import VerifyException
+
+from ge_compiler.dialects.tile.rules import (
+    verify_one_kind,
+)
+from ge_compiler.dialects.types import Buffer, Tensor, shaped_type
+
+
+@irdl_op_definition
+class ForallOp(IRDLOperation):
+    """Runs its body once for every point of a grid, in any order; the body's arguments are the point's coordinates.
+
+    Block number b, counted in row-major order, runs on core b modulo the number of cores; a core runs its blocks in ascending order.
+    """
+
+    name = "tile.forall"
+
+    bounds = prop_def(DenseArrayBase.constr(i64))
+    body = region_def("single_block")
+
+    traits = traits_def(NoTerminator())
+
+    def __init__(self, bounds: Sequence[int], body: Block):
+        super().__init__(properties={"bounds": DenseArrayBase.from_list(i64, bounds)}, regions=[Region(body)])
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        return tuple(self.bounds.get_values())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ForallOp:
+        points, bounds, attributes = _parse_grid(parser)
+        op = cls.create(properties={"bounds": DenseArrayBase.from_list(i64, bounds)}, regions=[parser.parse_region(points)])
+        op.attributes |= attributes
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" (")
+        printer.print_list(self.body.block.args, printer.print_ssa_value)
+        printer.print_string(f") in ({', '.join(map(str, self.grid))})")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+    def verify_(self) -> None:
+        if [a.type for a in self.body.block.args] != [IndexType()] * len(self.grid):
+            raise VerifyException(f"needs one index argument for each of the {len(self.grid)} dimensions of its grid")
+        if any(extent < 0 for extent in self.grid):
+            raise VerifyException(f"a grid has no negative extents, got {self.grid}")
+
+
+def _parse_grid(parser: Parser) -> tuple[list[Parser.Argument], list[int], dict[str, Attribute]]:
+    """`(%i, %j) in (4, 8) attributes {...}`: one index for each dimension."""
+    position = parser.pos
+    names = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=False))
+    parser.parse_characters("in")
+    bounds = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parser.parse_integer(allow_boolean=False))
+    if len(names) != len(bounds):
+        parser.raise_error(f"names {len(names)} coordinates for a grid of {len(bounds)} dimensions", position, parser.pos)
+    attributes = parser.parse_optional_attr_dict_with_keyword()
+    return [name.resolve(IndexType()) for name in names], bounds, dict(attributes.data) if attributes is not None else {}
+
+
+class TileOp(IRDLOperation):
+    """An op with a value form on tensors and a destination-passing form on memrefs."""
+
+    def tile_type(self) -> Tensor | Buffer:
+        """The type of the tile that the op makes."""
+        result = self.destination()
+        return shaped_type(result if result is not None else self.results[0])
+
+    def destination(self) -> SSAValue | None:
+        """The buffer that is written `into`, in destination-passing form."""
+        return getattr(self, "out", None)
+
+    def verify_form(self) -> None:
+        """Check that the op has either a destination or a result, never both."""
+        if (self.destination() is None) == (not self.results):
+            raise VerifyException("has either a tensor result or a memref that it writes 'into'")
+        verify_one_kind([*self.operands, *self.results])

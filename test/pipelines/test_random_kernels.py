@@ -1,0 +1,197 @@
+"""Random operators, shapes, element types and schedules: all levels agree as the equality rule demands, straight and through text."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
+
+from ge_compiler import dialects
+from ge_compiler.dialects import fused, tile
+from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.parser import parse_module
+from ge_compiler.lowering.tiling.domain import domain_of
+from ge_compiler.lowering.tiling.shapes import keys_of
+from ge_compiler.runtime.accuracy import identical, measure
+from ge_compiler.runtime.execute import execute
+from ge_compiler.tools.compilation import text_of
+from ge_compiler.tools.opt.pass_manager import PassManager
+
+Array = np.ndarray[Any, Any]
+LEVELS = ("fused", "tile", "buf", "npu")
+DTYPES = {"f16": np.float16, "f32": np.float32, "i32": np.int32}
+
+UNARY = {
+    "Abs": np.abs,
+    "Exp": np.exp,
+    "Neg": np.negative,
+    "Relu": lambda x: np.maximum(x, 0),
+    "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "Square": np.square,
+    "Swish": lambda x: x / (1 + np.exp(-x)),
+    "Tanh": np.tanh,
+    "Erf": np.vectorize(math.erf, otypes=[np.float64]),
+    "GeluV2": lambda x: x / 2 * (1 + np.vectorize(math.erf, otypes=[np.float64])(x / math.sqrt(2))),
+}
+BINARY = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Maximum": np.maximum, "Minimum": np.minimum}
+INTEGER = ("Neg", "Relu", "Square")
+"""Operators that are exact on integers."""
+
+
+@dataclass
+class Program:
+    """The text of `@main`, its inputs, and the f64 value of everything in it."""
+
+    dtype: str
+    lines: list[str] = field(default_factory=list[str])
+    inputs: list[Array] = field(default_factory=list[Array])
+    truth: dict[str, Array] = field(default_factory=dict[str, Array])
+
+    def input(self, shape: tuple[int, ...], draw: Any, scale: float = 1.0) -> str:
+        generator = np.random.default_rng(draw(st.integers(0, 2**16)))
+        values = generator.standard_normal(shape) * scale
+        array = (values * 5).astype(np.int32) if self.dtype == "i32" else values.astype(DTYPES[self.dtype])
+        self.inputs.append(array)
+        name = f"%in{len(self.inputs)}"
+        self.truth[name] = array.astype(np.float64)
+        return name
+
+    def type(self, shape: tuple[int, ...]) -> str:
+        return f"tensor<{''.join(f'{d}x' for d in shape)}{self.dtype}>"
+
+    def apply(self, op: str, operands: list[str], value: Array, attributes: str = "") -> str:
+        name = f"%v{len(self.lines)}"
+        types = ", ".join(self.type(self.truth[x].shape) for x in operands)
+        self.lines.append(f"  {name} = ge.{op} {', '.join(operands)} {attributes} : ({types}) -> {self.type(value.shape)}")
+        self.truth[name] = value
+        return name
+
+    def text(self, result: str) -> str:
+        arguments = ", ".join(f"%in{i + 1}: {self.type(x.shape)}" for i, x in enumerate(self.inputs))
+        type_ = self.type(self.truth[result].shape)
+        return "\n".join([f"func.func @main({arguments}) -> {type_} {{", *self.lines, f"  func.return {result} : {type_}", "}"])
+
+
+SIZES = st.one_of(st.integers(0, 4), st.integers(5, 40), st.sampled_from([16, 31, 32, 33, 48, 64, 65, 100, 130]))
+
+
+def _broadcastable(draw: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape that broadcasts to `shape`: leading dimensions left out, others set to 1."""
+    kept = shape[draw(st.integers(0, len(shape))) :]
+    return tuple(1 if draw(st.integers(0, 2)) == 0 else d for d in kept)
+
+
+def _elementwise_chain(draw: Any, program: Program, value: str, length: int) -> str:
+    """Up to `length` operators on `value`, some with a second operand that broadcasts."""
+    for _ in range(length):
+        x = program.truth[value]
+        if draw(st.booleans()):
+            op = draw(st.sampled_from(INTEGER if program.dtype == "i32" else sorted(UNARY)))
+            value = program.apply(op, [value], UNARY[op](x))
+        else:
+            op = draw(st.sampled_from(sorted(BINARY)))
+            other = value if draw(st.integers(0, 4)) == 0 else program.input(_broadcastable(draw, x.shape), draw)
+            pair = [value, other] if draw(st.booleans()) else [other, value]
+            value = program.apply(op, pair, BINARY[op](*(program.truth[v] for v in pair)))
+    return value
+
+
+@st.composite
+def elementwise_programs(draw: Any) -> tuple[Program, str]:
+    program = Program(draw(st.sampled_from(["f16", "f32", "i32"])))
+    shape = tuple(draw(st.lists(SIZES, max_size=4)))
+    while math.prod(shape) > 20_000:
+        shape = shape[1:]
+    with np.errstate(all="ignore"):
+        value = _elementwise_chain(draw, program, program.input(shape, draw), draw(st.integers(1, 4)))
+    return program, value
+
+
+@st.composite
+def matmul_programs(draw: Any) -> tuple[Program, str]:
+    program = Program("f16")
+    m, n, k = draw(SIZES), draw(SIZES), draw(SIZES)
+    batch = tuple(draw(st.lists(st.integers(0, 3), max_size=2)))
+    swap_a, swap_b = draw(st.booleans()), draw(st.booleans())
+    a = program.input((*(batch if draw(st.booleans()) else _broadcastable(draw, batch)), *((k, m) if swap_a else (m, k))), draw)
+    b = program.input((*(_broadcastable(draw, batch) if draw(st.booleans()) else ()), *((n, k) if swap_b else (k, n))), draw, 0.3)
+    x, y = (program.truth[v].swapaxes(-1, -2) if s else program.truth[v] for v, s in ((a, swap_a), (b, swap_b)))
+    value, operands = np.matmul(x, y), [a, b]
+    if draw(st.booleans()):
+        bias = program.input((n,), draw)
+        value, operands = value + program.truth[bias], [*operands, bias]
+    flags = ", ".join(flag for flag, given_ in (("transpose_x1", swap_a), ("transpose_x2", swap_b)) if given_)
+    result = program.apply("BatchMatMulV2", operands, value, f"{{{flags}}}" if flags else "")
+    with np.errstate(all="ignore"):
+        return program, _elementwise_chain(draw, program, result, draw(st.integers(0, 3)))
+
+
+@st.composite
+def schedules(draw: Any) -> dict[str, int]:
+    """Some keys of a schedule; the others are chosen."""
+    k0 = 16 * draw(st.integers(1, 4))
+    whole = {"m": draw(st.integers(1, 80)), "n": draw(st.integers(1, 80)), "k": k0 * draw(st.integers(1, 3)), "k0": k0}
+    return {key: whole[key] for key in draw(st.sets(st.sampled_from(sorted(whole))))}
+
+
+def _schedule_kernels(module: ModuleOp, schedule: dict[str, int]) -> None:
+    for kernel in fused.kernels(module):
+        given_ = {key: schedule[key] for key in keys_of(domain_of(kernel)) if key in schedule}
+        if {"k", "k0"} & set(given_) == {"k"} and given_["k"] % 16:
+            continue
+        kernel.attributes[tile.SCHEDULE_ATTRIBUTE] = tile.ScheduleAttr.of(given_)
+
+
+def _reparsed(module: ModuleOp) -> ModuleOp:
+    return parse_module(text_of(module), "again.mlir")
+
+
+def check_levels(program: Program, result: str, schedule: dict[str, int]) -> None:
+    """Execute a program at every level and compare; go down a second time through the text of each level."""
+    context = dialects.context()
+    module = parse_module(program.text(result), "random.mlir")
+    eager = execute(module, program.inputs, {})[0]
+    through_text = _reparsed(module)
+    values: dict[str, Array] = {}
+    for level in LEVELS:
+        for one in (module, through_text):
+            PassManager(f"to-{level}").run(context, one)
+            if level == "fused":
+                _schedule_kernels(one, schedule)
+        through_text = _reparsed(through_text)
+        values[level] = execute(module, program.inputs, {})[0]
+    assert text_of(module) == text_of(through_text)
+    for level in ("fused", "tile"):
+        metrics = measure(values[level], program.truth[result], eager)
+        assert metrics.within, (level, metrics.failures, program.text(result))
+    assert identical(values["tile"], values["buf"]) and identical(values["buf"], values["npu"])
+
+
+RANDOM = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+@RANDOM
+@given(elementwise_programs(), schedules())
+def test_elementwise_kernels_agree_at_every_level(drawn: tuple[Program, str], schedule: dict[str, int]) -> None:
+    check_levels(*drawn, schedule)
+
+
+@RANDOM
+@given(matmul_programs(), schedules())
+def test_matmul_kernels_agree_at_every_level(drawn: tuple[Program, str], schedule: dict[str, int]) -> None:
+    check_levels(*drawn, schedule)
+
+
+def test_a_schedule_that_does_not_fit_is_refused() -> None:
+    program = Program("f16")
+    program.inputs = [np.zeros((512, 512), np.float16), np.zeros((512, 512), np.float16)]
+    program.truth = {f"%in{i + 1}": x for i, x in enumerate(program.inputs)}
+    result = program.apply("MatMulV2", ["%in1", "%in2"], np.zeros((512, 512)))
+    with pytest.raises(CompileError, match="smallest fix"):
+        check_levels(program, result, {"m": 512, "n": 512, "k": 512, "k0": 512})
