@@ -34,5 +34,5 @@ def _message(what: str, shape: Sequence[int], offsets: Sequence[int], extents: S
 def check_room(op: Operation, extents: Sequence[int], room: Sequence[int]) -> None:
     """Raises `CompileError` at `op` unless valid extents fit the static shape of the tile; -1 in `room` is any size."""
     for extent, size in zip(extents, room, strict=True):
-        if extent > size >= 0:
+        if extent < 0 or extent > size >= 0:
             raise CompileError.at(op, f"valid extents {show(tuple(extents))} exceed the tile {show(tuple(room))}")

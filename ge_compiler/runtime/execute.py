@@ -28,7 +28,7 @@ from ge_compiler.dialects.buf import RESULTS_ATTRIBUTE
 from ge_compiler.dialects.diagnostics import CompileError, Note
 from ge_compiler.dialects.ge.semantics import evaluate
 from ge_compiler.dialects.ge.shapes import shape_and_element, show
-from ge_compiler.dialects.memory import Space, bytes_of
+from ge_compiler.dialects.memory import GLOBAL, Space, bytes_of, mem_of
 from ge_compiler.dialects.semantics import Array, dtype_of
 from ge_compiler.dialects.target import target_of
 from ge_compiler.dialects.types import buffer_type
@@ -73,6 +73,7 @@ def execute(
     """
     main = _main_of(module)
     with _one_thread(), np.errstate(all="ignore"):
+        _on_memory(main)
         run = _Run(module, main, weights, check, block_order)
         results = run.main(_check_inputs(main, inputs))
     if statistics is not None:
@@ -118,6 +119,19 @@ def _input_types(main: FuncOp) -> list[Attribute]:
     return types[: len(types) - result_count(main)]
 
 
+def _on_memory(main: FuncOp) -> bool:
+    """Whether the values of `@main` have addresses. Raises `CompileError` where its border is neither the one nor the other."""
+    count, types = result_count(main), list(main.function_type.inputs)
+    on_memory = [isinstance(t, MemRefType) for t in types]
+    if not any(on_memory) and count == 0:
+        return False
+    if not all(on_memory) or any(mem_of(t) != GLOBAL for t in types) or main.function_type.outputs.data:
+        raise CompileError.at(main, "@main takes and gives tensors, or memrefs of global memory as arguments only, never both")
+    if not 0 <= count <= len(types) or any(not buffer_type(t).has_static_shape() for t in types[len(types) - count :]):
+        raise CompileError.at(main, f"the last {count} arguments are to be results of a static shape, but @main takes {main.function_type}")
+    return True
+
+
 def _check_inputs(main: FuncOp, inputs: Sequence[Array]) -> list[Array]:
     types = _input_types(main)
     if len(inputs) != len(types):
@@ -151,6 +165,7 @@ class _Run:
         self._machine = Machine(target_of(module), arena_bytes(main), check)
         self._random = None if block_order is None else random.Random(block_order)
         self._functions: dict[str, Function] = {}
+        self._compiling: set[str] = set()
         self._launches: Counter[str] = Counter()
         self._table: Table = self._all_meanings()
 
@@ -167,7 +182,7 @@ class _Run:
 
     def main(self, inputs: Sequence[Array]) -> list[Array]:
         function = self._function(self._main)
-        if not result_count(self._main) and not any(isinstance(t, MemRefType) for t in self._main.function_type.inputs):
+        if not _on_memory(self._main):
             return function(*inputs)
         arguments = self._main.body.block.args
         count = len(arguments) - len(inputs)
@@ -190,8 +205,12 @@ class _Run:
 
     def _function(self, op: FuncOp) -> Function:
         name = op.sym_name.data
+        if name in self._compiling:
+            raise CompileError.at(op, f"@{name} executes itself")
         if name not in self._functions:
+            self._compiling.add(name)
             self._functions[name] = Function(op, self._table)
+            self._compiling.remove(name)
         return self._functions[name]
 
     def _forall(self, op: tile.ForallOp, frame: Frame) -> Step:

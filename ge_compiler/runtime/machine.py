@@ -59,7 +59,6 @@ def _reference(memory: Memory, label: str, type_: MemRefType[Attribute], offset:
     mem, shape, dtype = mem_of(type_), type_.get_shape(), dtype_of(type_.get_element_type())
     if mem.space is Space.GM:
         return Region.allocate(memory, label, shape, dtype, offset)
-    assert len(shape) == 2, f"an on-chip buffer is a matrix, got {type_}"
     rows, columns = shape
     where = placement(rows, columns, element_bytes(type_.get_element_type()), mem.space, mem.layout)
     return Buffer(memory, memory.owner(label), offset, rows, columns, dtype, where).whole()

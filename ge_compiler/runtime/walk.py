@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from ge_compiler.dialects import LEVELS
-from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.diagnostics import CompileError, source_location
 
 Registers = list[Any]
 Step = Callable[[Registers], None]
@@ -85,7 +85,10 @@ class Frame:
         factory = self.table.get(type(op))
         if factory is None:
             raise CompileError.at(op, "cannot be executed: it has no meaning in a function that runs")
-        return factory(op, self)
+        try:
+            return factory(op, self)
+        except CompileError as error:
+            raise error if source_location(error.location) else CompileError.at(op, error.message, *error.notes) from error
 
 
 def _is_instruction(op: Operation) -> bool:
@@ -96,8 +99,10 @@ class Function:
     """A compiled function: call it with one value per argument; it gives one value per result."""
 
     def __init__(self, op: FuncOp, table: Table) -> None:
-        if op.is_declaration:
-            raise CompileError.at(op, f"@{op.sym_name.data} has no body to execute")
+        if len(op.body.blocks) != 1:
+            raise CompileError.at(
+                op, f"@{op.sym_name.data} has no body to execute" if op.is_declaration else "only one block can be executed"
+            )
         self.op = op
         frame = Frame(table)
         block = op.body.block

@@ -244,3 +244,50 @@ def test_two_executions_do_not_share_memory() -> None:
     kept = first.copy()
     execute(module, [X + 5], {"w": X})
     assert np.array_equal(first, kept)
+
+
+MALFORMED = {
+    "elements of type i4 have no meaning": """func.func @main() -> tensor<2xi4> {
+      %d = tensor.empty() : tensor<2xi4>
+      func.return %d : tensor<2xi4> }""",
+    "has no negative size, got -1": """func.func @main() { %n = arith.constant -1 : index
+      %d = tensor.empty(%n) : tensor<?xf32>
+      func.return }""",
+    "there is no dimension 2": """func.func @main(%x: memref<2x2xf32>) { %n = arith.constant 2 : index
+      %d = memref.dim %x, %n : memref<2x2xf32>
+      func.return }""",
+    "only dimensions of global memory may vanish": """func.func @main() { %a = buf.at "a" [0] : memref<4x4xf32, #npu.mem<ub>>
+      %v = memref.subview %a[0, 0] [1, 4] [1, 1] : memref<4x4xf32, #npu.mem<ub>> to memref<4xf32, strided<[1]>, #npu.mem<ub>>
+      func.return }""",
+    "only leading dimensions of size 1 may vanish": """func.func @main(%x: memref<2x2xf32>) {
+      %v = memref.subview %x[0, 0] [2, 1] [1, 1] : memref<2x2xf32> to memref<2xf32, strided<[2]>>
+      func.return }""",
+    "only strides of 1 can be executed": """func.func @main(%x: memref<2x2xf32>) {
+      %v = memref.subview %x[0, 0] [1, 1] [2, 2] : memref<2x2xf32> to memref<1x1xf32, strided<[4, 2]>>
+      func.return }""",
+    "only global memory takes another shape": """func.func @main() { %a = buf.at "a" [0] : memref<4x4xf32, #npu.mem<ub>>
+      %v = memref.reinterpret_cast %a to offset: [0], sizes: [2, 8], strides: [8, 1]
+        : memref<4x4xf32, #npu.mem<ub>> to memref<2x8xf32, strided<[8, 1]>, #npu.mem<ub>>
+      func.return }""",
+    "@main executes itself": "func.func @main() { func.call @main() : () -> ()\n func.return }",
+    "@main takes and gives tensors, or memrefs": "func.func @main(%x: memref<2x2xf32>, %t: tensor<2x2xf32>) { func.return }",
+    "@main takes and gives tensors, or memrefs of": "func.func @main(%x: memref<2x2xf32, #npu.mem<ub>>) { func.return }",
+    "the last 2 arguments are to be results": "func.func @main(%x: memref<2x2xf32>) attributes {results = 2 : i64} { func.return }",
+    "the last 1 arguments are to be results": "func.func @main(%x: memref<?x2xf32>) attributes {results = 1 : i64} { func.return }",
+    "only one block can be executed": """func.func @main() { "cf.br"()[^a] : () -> ()
+      ^a:
+      func.return }""",
+}
+
+
+@pytest.mark.parametrize("message", MALFORMED)
+def test_programs_without_a_meaning(message: str) -> None:
+    from ge_compiler import dialects
+
+    context = dialects.context()
+    context.allow_unregistered = True
+    module = parse_module(MALFORMED[message], "bad.mlir", context)
+    shapes = [t.get_shape() for t in getattr(module.body.block.first_op, "function_type").inputs]  # noqa: B009
+    with pytest.raises(CompileError, match=message) as caught:
+        execute(module, [np.zeros([max(d, 1) for d in s], np.float32) for s in shapes], {})
+    assert str(caught.value).startswith("bad.mlir:")

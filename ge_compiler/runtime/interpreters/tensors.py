@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.tensor import EmptyOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ge_compiler.dialects import fused, ge, semantics, tile
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.elementwise import ElementwiseOp, elementwise_operands
 from ge_compiler.dialects.ge import semantics as ge_semantics
+from ge_compiler.dialects.ge.shapes import show
 from ge_compiler.dialects.semantics import Array
-from ge_compiler.dialects.types import tensor_type
+from ge_compiler.dialects.types import shaped_type, tensor_type
 from ge_compiler.runtime.bounds import check_room, cut
 from ge_compiler.runtime.memory import POISON
 from ge_compiler.runtime.walk import Factory, Frame, Registers, Step, Table
@@ -125,11 +126,14 @@ def _kernel(op: fused.KernelOp, frame: Frame) -> Step:
 
 def _empty(op: EmptyOp, frame: Frame) -> Step:
     type_, result = tensor_type(op.tensor), frame.slot(op.tensor)
-    dtype, sizes = _dtype(op), iter(frame.slots(op.dynamic_sizes))
-    shape = [next(sizes) if size < 0 else frame.slot(size) for size in type_.get_shape()]
+    dtype, dynamic = _dtype(op), iter(frame.slots(op.dynamic_sizes))
+    shape = [next(dynamic) if size < 0 else frame.slot(size) for size in type_.get_shape()]
 
     def step(r: Registers) -> None:
-        r[result] = poisoned([r[size] for size in shape], dtype)
+        sizes = [r[size] for size in shape]
+        if min(sizes, default=0) < 0:
+            raise CompileError.at(op, f"a tensor has no negative size, got {show(tuple(sizes))}")
+        r[result] = poisoned(sizes, dtype)
 
     return step
 
@@ -137,7 +141,14 @@ def _empty(op: EmptyOp, frame: Frame) -> Step:
 # ---- tile -------------------------------------------------------------------------------------------------------------
 
 
+def check_matrix(op: Operation, value: SSAValue) -> None:
+    """Raises `CompileError` at `op` unless `value`, in global memory, has rows and columns."""
+    if len(shaped_type(value).get_shape()) < 2:
+        raise CompileError.at(op, f"rows and columns are two dimensions, got {value.type}; give it another shape first")
+
+
 def load(op: tile.LoadOp, frame: Frame) -> Step:
+    check_matrix(op, op.source)
     source, result = frame.slot(op.source), frame.slot(op.results[0])
     offsets, valid = frame.slots(op.mixed_offsets), frame.slots(op.mixed_valid)
     room = op.tile_type().get_shape()
@@ -230,6 +241,7 @@ def _view(op: tile.ViewOp, frame: Frame) -> Step:
 
 
 def store(op: tile.StoreOp, frame: Frame) -> Step:
+    check_matrix(op, op.into)
     source, destination, offsets = frame.slot(op.tile), frame.slot(op.into), frame.slots(op.mixed_offsets)
     points = [1] * (len(offsets) - 2)
 
