@@ -104,8 +104,8 @@ class MatmulOp(IRDLOperation):
         super().__init__(operands=[a, b], properties={k: UnitAttr() for k, v in flags.items() if v}, result_types=[result])
 
     def verify_(self) -> None:
-        a, b, result = tensor_type(self.a), tensor_type(self.b), tensor_type(self.result)
         verify_element_types(self)
+        a, b, result = map(tensor_type, (self.a, self.b, self.result))
         if min(len(a.get_shape()), len(b.get_shape())) < 2:
             raise VerifyException(f"a and b must have at least two dimensions, got {a} and {b}")
         verify_product_elements(a.get_element_type(), b.get_element_type(), result.get_element_type())
@@ -118,8 +118,7 @@ class MatmulOp(IRDLOperation):
 
     def extents(self) -> tuple[int, int, int, int]:
         """M, N, K as `a` has it, K as `b` has it."""
-        m, k_a = _matrix(self.a, self.transpose_a)
-        k_b, n = _matrix(self.b, self.transpose_b)
+        (m, k_a), (k_b, n) = _matrix(self.a, self.transpose_a), _matrix(self.b, self.transpose_b)
         return m, n, k_a, k_b
 
 
@@ -308,9 +307,6 @@ class LaunchOp(IRDLOperation):
 
     def verify_(self) -> None:
         verify_element_types(self)
-        expected = _tensor_types(self.destinations)
-        if _types_of(self.outputs) != expected:
-            raise VerifyException(f"results ({_show(self.outputs)}) must be the tensor destinations ({_show(expected)})")
         _verify_call(self)
 
 
@@ -333,6 +329,9 @@ def _verify_same_types(what: str, written: Sequence[SSAValue], expected: Sequenc
 
 def _verify_call(launch: LaunchOp) -> None:
     """A kernel returns its results as long as it is made of tensors; afterwards it takes its destinations as last arguments."""
+    expected = _tensor_types(launch.destinations)
+    if _types_of(launch.outputs) != expected:
+        raise VerifyException(f"results ({_show(launch.outputs)}) must be the tensor destinations ({_show(expected)})")
     kernel = launch.kernel()
     if kernel is None or not is_kernel(kernel):
         raise VerifyException(f"@{launch.kernel_name} is not a kernel (a private function) of this module")
