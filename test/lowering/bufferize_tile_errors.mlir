@@ -150,3 +150,23 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // expected-error@+1 {{'func.func' op @declared has 0 blocks; a body is one block}}
 func.func private @declared(tensor<4x8xf32>)
+
+// -----
+
+func.func @main() -> tensor<4xf32> {
+  %d = tensor.empty() : tensor<4xf32>
+  // expected-error@+1 {{'func.return' op result #0 is an empty tensor that nobody has written; it needs a kernel that copies it}}
+  func.return %d : tensor<4xf32>
+}
+
+// -----
+
+func.func private @k(%out: tensor<?xf32>) {
+  func.return
+}
+func.func @main(%n: index) -> tensor<?xf32> {
+  %d = tensor.empty(%n) : tensor<?xf32>
+  // expected-error@+1 {{'fused.launch' op writes into tensor<?xf32>; a buffer needs a static shape, so compile for fixed input sizes}}
+  %y = fused.launch @k() into (%d) on aicore {ops = ["Abs"], op_name = "k"} : () into (tensor<?xf32>) -> tensor<?xf32>
+  func.return %y : tensor<?xf32>
+}

@@ -64,6 +64,8 @@ def _destination(op: LaunchOp, value: SSAValue, labels: Labels) -> SSAValue:
     """Each launch gets buffers of its own, also where one empty tensor stands for several destinations."""
     if not isinstance(value.owner, EmptyOp):
         raise CompileError.at(op, "writes into a value that others may read; a destination must be a tensor.empty")
+    if not tensor_type(value).has_static_shape():
+        raise CompileError.at(op, f"writes into {value.type}; a buffer needs a static shape, so compile for fixed input sizes")
     name = op.op_name.data
     hint = next((result.name_hint for result in op.outputs if result.name_hint), name)
     return Inserter(op)(buf.AllocOp(labels.unique(name), memref_of(tensor_type(value))), hint).result
@@ -96,6 +98,8 @@ def _returns(function: FuncOp) -> None:
 def _describe(value: SSAValue, results: list[BlockArgument]) -> str:
     if value in results:
         return f"the same value as result #{results.index(value)}" if isinstance(value, BlockArgument) else ""
+    if isinstance(value.owner, EmptyOp):
+        return "an empty tensor that nobody has written"
     if isinstance(value, BlockArgument):
         return f"the input %{value.name_hint or value.index} itself"
     return "a weight itself" if isinstance(value.owner, LoadWeightOp) else "a view of another value"
