@@ -79,6 +79,9 @@ _KIND_BY_GROUP = {1: MLIRTokenKind.BARE_IDENT, 2: MLIRTokenKind.INTEGER_LIT, 4: 
 
 
 class _FastLexer(MLIRLexer):
+    # The stock pattern takes exponential time on a string that is never closed.
+    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
+
     def lex(self) -> Token[MLIRTokenKind, str]:
         match = _COMMON_TOKEN.match(self.input.content, self.pos)
         if match is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from ge_compiler.dialects.tile.base import ForallOp, TileOp
+from ge_compiler.dialects.tile.base import ForallOp, GridLoopOp, GridOp, TileOp
 from ge_compiler.dialects.tile.compute import ELEMENTWISE, BroadcastOp, CastOp, FullOp, MmadOp, TileElementwiseOp, UndefOp
 from ge_compiler.dialects.tile.moves import LoadOp, MoveOp, StoreOp, ViewOp
 from ge_compiler.dialects.tile.schedule import SCHEDULE_ATTRIBUTE, SCHEDULE_KEYS, ScheduleAttr, schedule_of
@@ -26,6 +26,8 @@ __all__ = [
     "CastOp",
     "ForallOp",
     "FullOp",
+    "GridLoopOp",
+    "GridOp",
     "LoadOp",
     "MmadOp",
     "MoveOp",
@@ -40,6 +42,6 @@ __all__ = [
 
 TILE = Dialect(
     "tile",
-    [ForallOp, LoadOp, MoveOp, UndefOp, MmadOp, CastOp, FullOp, BroadcastOp, *ELEMENTWISE.values(), ViewOp, StoreOp],
+    [ForallOp, GridLoopOp, LoadOp, MoveOp, UndefOp, MmadOp, CastOp, FullOp, BroadcastOp, *ELEMENTWISE.values(), ViewOp, StoreOp],
     [ScheduleAttr],
 )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     i64,
 )
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -28,14 +29,11 @@ from ge_compiler.dialects.tile.rules import (
 from ge_compiler.dialects.types import Buffer, Tensor, shaped_type
 
 
-@irdl_op_definition
-class ForallOp(IRDLOperation):
-    """Runs its body once for every point of a grid, in any order; the body's arguments are the point's coordinates.
+class GridOp(IRDLOperation):
+    """Runs its body once for every point of a grid.
 
     Block number b, counted in row-major order, runs on core b modulo the number of cores; a core runs its blocks in ascending order.
     """
-
-    name = "tile.forall"
 
     bounds = prop_def(DenseArrayBase.constr(i64))
     body = region_def("single_block")
@@ -49,8 +47,13 @@ class ForallOp(IRDLOperation):
     def grid(self) -> tuple[int, ...]:
         return tuple(self.bounds.get_values())
 
+    @property
+    def points(self) -> Sequence[BlockArgument]:
+        """The body's arguments that are the point's coordinates."""
+        return self.body.block.args
+
     @classmethod
-    def parse(cls, parser: Parser) -> ForallOp:
+    def parse(cls, parser: Parser) -> Self:
         points, bounds, attributes = _parse_grid(parser)
         op = cls.create(properties={"bounds": DenseArrayBase.from_list(i64, bounds)}, regions=[parser.parse_region(points)])
         op.attributes |= attributes
@@ -58,17 +61,61 @@ class ForallOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" (")
-        printer.print_list(self.body.block.args, printer.print_ssa_value)
+        printer.print_list(self.points, printer.print_ssa_value)
         printer.print_string(f") in ({', '.join(map(str, self.grid))})")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
 
     def verify_(self) -> None:
-        if [a.type for a in self.body.block.args] != [IndexType()] * len(self.grid):
+        if any(a.type != IndexType() for a in self.body.block.args) or len(self.points) != len(self.grid):
             raise VerifyException(f"needs one index argument for each of the {len(self.grid)} dimensions of its grid")
         if any(extent < 0 for extent in self.grid):
             raise VerifyException(f"a grid has no negative extents, got {self.grid}")
+
+
+@irdl_op_definition
+class ForallOp(GridOp):
+    """A grid whose blocks are independent: any order gives the same values, and no block sees what another left on chip."""
+
+    name = "tile.forall"
+
+
+@irdl_op_definition
+class GridLoopOp(GridOp):
+    """A grid as one persistent loop a core: what a core's block leaves on chip is there for its next one.
+
+    The first argument counts the blocks of the core that came before: `tile.grid_loop %t (%i, %j) in (4, 8)`.
+    """
+
+    name = "tile.grid_loop"
+
+    @property
+    def trip(self) -> BlockArgument:
+        """How many blocks the core has run before this one."""
+        return self.body.block.args[0]
+
+    @property
+    def points(self) -> Sequence[BlockArgument]:
+        return self.body.block.args[1:]
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        trip = parser.parse_argument(expect_type=False).resolve(IndexType())
+        points, bounds, attributes = _parse_grid(parser)
+        op = cls.create(properties={"bounds": DenseArrayBase.from_list(i64, bounds)}, regions=[parser.parse_region([trip, *points])])
+        op.attributes |= attributes
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.trip)
+        super().print(printer)
+
+    def verify_(self) -> None:
+        if not self.body.block.args:
+            raise VerifyException("needs an index argument that counts the blocks of a core")
+        super().verify_()
 
 
 def _parse_grid(parser: Parser) -> tuple[list[Parser.Argument], list[int], dict[str, Attribute]]:
