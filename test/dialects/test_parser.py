@@ -170,3 +170,8 @@ def test_long_indentation_is_read_in_linear_time() -> None:
     context = dialects.context()
     context.allow_unregistered = True
     assert len(list(parse_module(text, context=context).walk())) == 2
+
+
+def test_a_string_that_is_never_closed_is_an_error_in_linear_time() -> None:
+    with pytest.raises(CompileError, match=r"^t:1:35: error: end of file reached before closing string literal"):
+        parse_module('builtin.module attributes {text = "' + "word " * 20_000, "t")
