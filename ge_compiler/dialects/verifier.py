@@ -1,4 +1,4 @@
-"""What every module must satisfy, whatever its level: each op's own verifier, and that values are defined before they are used."""
+"""What every module must satisfy, whatever its level: each op's own verifier, known attributes, values defined before they are used."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.irdl import IRDLOperation
 from xdsl.irdl.dominance import DominanceInfo
 from xdsl.utils.exceptions import VerifyException
 
-from ge_compiler.dialects.diagnostics import CompileError, Note
+from ge_compiler.dialects import LEVELS
+from ge_compiler.dialects.diagnostics import CompileError, Note, did_you_mean
 
 
 def verify_module(module: ModuleOp) -> None:
@@ -19,6 +21,8 @@ def verify_module(module: ModuleOp) -> None:
         module.verify()
     except VerifyException as error:
         _raise_at_culprit(module, error)
+    for op in module.walk():
+        _check_attributes(op)
     for region in module.regions:
         _check_region(region, set())
 
@@ -33,6 +37,17 @@ def _raise_at_culprit(module: ModuleOp, error: VerifyException) -> NoReturn:
         if any(not block.ops for region in op.regions for block in region.blocks) and op.name in str(error):
             raise CompileError.at(op, "has an empty block where a terminator is expected") from error
     raise CompileError.at(module, str(error)) from error
+
+
+def _check_attributes(op: Operation) -> None:
+    """A misspelt attribute of our ops must not be carried along in silence; others are theirs by a prefix, `dialect.name`."""
+    if not op.attributes or op.dialect_name() not in LEVELS or not isinstance(op, IRDLOperation):
+        return
+    definition = op.get_irdl_definition()
+    known = {**definition.properties, **definition.attributes}
+    for name in op.attributes:
+        if "." not in name and name not in known:
+            raise CompileError.at(op, f"has no attribute '{name}'{did_you_mean(name, known)}")
 
 
 def _check_region(region: Region, outside: Set[SSAValue]) -> None:

@@ -23,7 +23,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from ge_compiler.dialects import fused, tile
+from ge_compiler.dialects import fused, npu, tile
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.locations import located
 from ge_compiler.dialects.memory import Space
@@ -43,7 +43,7 @@ class _Kernel:
         self.domain: Domain = domain_of(kernel)
         self.old = kernel
         self.target = target
-        self.shape: TileShape = tile_shape(self.domain, kernel)
+        self.shape: TileShape = tile_shape(self.domain, kernel, target)
         results = list(kernel.function_type.outputs)
         entry = Block(arg_types=[*kernel.function_type.inputs, *results])
         self.entry = entry
@@ -56,9 +56,11 @@ class _Kernel:
         self.writer = Writer(entry, entry, kernel.location)
         self.views: dict[tuple[SSAValue, tuple[int, ...]], SSAValue] = {}
 
-    # Where the current tile lies: filled in when the grid is entered.
+    # Where the current tile lies, and the lane's part of it: filled in when the grid is entered.
     offsets: list[Index]
     extents: tuple[Index, Index]
+    lane_starts: tuple[Index, Index]
+    lane_extents: tuple[Index, Index]
 
     def convert(self) -> FuncOp:
         """The kernel at `tile`."""
@@ -90,6 +92,23 @@ class _Kernel:
             for step, size, offset, name in zip(steps[-2:], sizes[-2:], self.offsets[-2:], ("m", "n"), strict=True)
         )
         self.extents = rows, columns
+        self._share_out()
+
+    def _share_out(self) -> None:
+        """Give each lane its part of the tile: an equal share of rows or columns, of which the last lanes may have less, or none."""
+        starts: list[Index] = [0, 0]
+        extents: list[Index] = list(self.extents)
+        axis, share = self.shape.lane_axis, self.shape.part[self.shape.lane_axis]
+        if self.shape.lanes > 1:
+            lane = self.writer.value(npu.SubBlockIdxOp(), "lane")
+            starts[axis] = self.writer.multiply(lane, share, "start")
+            extents[axis] = self.writer.share(share, self.shape.lanes, self.extents[axis], starts[axis], "part")
+        self.lane_starts, self.lane_extents = (starts[0], starts[1]), (extents[0], extents[1])
+
+    def _lane_offsets(self) -> list[Index]:
+        """Where the lane's part of the tile lies in the domain."""
+        matrix = [self.writer.plus(o, s) for o, s in zip(self.offsets[-2:], self.lane_starts, strict=True)]
+        return [*self.offsets[:-2], *matrix]
 
     def view(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         """A global tensor under another shape, made once before the grid."""
@@ -114,9 +133,9 @@ class _Kernel:
     def load(self, argument: BlockArgument, follows: tuple[bool, ...]) -> SSAValue:
         sizes = self.domain.sizes
         source = self.argument(argument, [size if f else 1 for size, f in zip(sizes, follows, strict=True)])
-        offsets = [offset if f else 0 for offset, f in zip(self.offsets, follows, strict=True)]
-        valid = [extent if f else 1 for extent, f in zip(self.extents, follows[-2:], strict=True)]
-        shape = [room if f else 1 for room, f in zip(self.shape.matrix, follows[-2:], strict=True)]
+        offsets = [offset if f else 0 for offset, f in zip(self._lane_offsets(), follows, strict=True)]
+        valid = [extent if f else 1 for extent, f in zip(self.lane_extents, follows[-2:], strict=True)]
+        shape = [room if f else 1 for room, f in zip(self.shape.part, follows[-2:], strict=True)]
         type_ = on_chip(shape, tensor_type(argument).get_element_type(), Space.UB)
         return self.writer.value(tile.LoadOp(source, offsets, valid, type_), argument.name_hint)
 
@@ -137,10 +156,10 @@ class _Kernel:
 
     def store(self, x: SSAValue, result: int) -> None:
         type_ = tensor_type(x)
-        if type_.get_shape() != self.shape.matrix:
-            whole = on_chip(self.shape.matrix, type_.get_element_type(), Space.UB)
-            x = self.writer.value(tile.BroadcastOp(x, self.extents, whole), "repeated")
-        self.writer.add(tile.StoreOp(x, self.view(self.outputs[result], self.domain.sizes), self.offsets))
+        if type_.get_shape() != self.shape.part:
+            whole = on_chip(self.shape.part, type_.get_element_type(), Space.UB)
+            x = self.writer.value(tile.BroadcastOp(x, self.lane_extents, whole), "repeated")
+        self.writer.add(tile.StoreOp(x, self.view(self.outputs[result], self.domain.sizes), self._lane_offsets()))
 
     def accumulator(self) -> SSAValue:
         anchor = self.domain.anchor
@@ -148,10 +167,15 @@ class _Kernel:
         spans = [Span(*span) for span in zip(self.domain.sizes[-2:], self.offsets[-2:], self.extents, self.shape.matrix, strict=True)]
         loops = MatmulLoops(self.writer, self.domain, self.shape, self.offsets[:-2], spans[0], spans[1], self.argument)
         result = loops.write()
-        if len(self.target.route(Space.L0C, Space.UB)) != 1:
-            raise CompileError.at(anchor, f"needs a direct path from l0c to ub, which {self.target.name} does not have")
-        type_ = on_chip(self.shape.matrix, tensor_type(result).get_element_type(), Space.UB)
-        return self.writer.value(tile.MoveOp(result, [0, 0], self.extents, type_), "acc")
+        route = self.target.route(Space.L0C, Space.UB)
+        if not route:
+            raise CompileError.at(anchor, f"needs a way from l0c to ub, which {self.target.name} does not have")
+        element = tensor_type(result).get_element_type()
+        for path in route[:-1]:
+            moved = tile.MoveOp(result, [0, 0], self.extents, on_chip(self.shape.matrix, element, path.destination))
+            result = self.writer.value(moved, "workspace")
+        last = tile.LoadOp if route[-1].source is Space.GM else tile.MoveOp
+        return self.writer.value(last(result, self.lane_starts, self.lane_extents, on_chip(self.shape.part, element, Space.UB)), "acc")
 
 
 def _grid_names(rank: int) -> list[str]:

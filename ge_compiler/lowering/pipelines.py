@@ -44,10 +44,14 @@ class Pipeline:
         return (*earlier, *self.stage)
 
 
+INDICES = ("npu.block_idx", "npu.sub_block_idx")
+"""Index values of the core and the lane, which stand at every level that has loops."""
+
+
 def module_level(module: ModuleOp) -> str:
     """The lowest level of which the module holds an op: kernels decide, since `@main` keeps its launches at every level."""
     levels = {level: depth for depth, level in enumerate(LEVELS)}
-    return LEVELS[max((levels.get(op.dialect_name(), 0) for op in module.walk()), default=0)]
+    return LEVELS[max((levels.get(op.dialect_name(), 0) for op in module.walk() if op.name not in INDICES), default=0)]
 
 
 TO_FUSED = Pipeline(

@@ -117,14 +117,14 @@ class Load2dOp(_MoveOp):
 
 @irdl_op_definition
 class FixpipeOp(_MoveOp):
-    """Accumulator to the unified buffer, row-major."""
+    """Accumulator to the unified buffer or to global memory, row-major."""
 
     name = "npu.fixpipe"
     assembly_format = _INS_OUTS
 
     def verify_(self) -> None:
         verify_spaces(self.source, "the source", Space.L0C)
-        verify_spaces(self.out, "the destination", Space.UB)
+        verify_spaces(self.out, "the destination", Space.UB, Space.GM)
         verify_same_element(self.source, self.out)
         verify_same_shape(self.source, self.out)
 

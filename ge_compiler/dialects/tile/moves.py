@@ -122,7 +122,10 @@ class LoadOp(_SlicingOp):
 
 @irdl_op_definition
 class MoveOp(_SlicingOp):
-    """Move (a part of) a tile to another on-chip memory, transposed if asked: `valid` counts rows and columns of the result."""
+    """Move (a part of) a tile to another memory, transposed if asked: `valid` counts rows and columns of the result.
+
+    A tile in global memory (`#npu.mem<gm>`) is a workspace of its core, for chips whose units meet there only.
+    """
 
     name = "tile.move"
 
@@ -133,9 +136,9 @@ class MoveOp(_SlicingOp):
     def verify_(self) -> None:
         self.verify_form()
         verify_tile(self.source, "the source", *ON_CHIP)
-        verify_tile(self.tile_type(), "the tile", *ON_CHIP)
+        verify_tile(self.tile_type(), "the tile", *ON_CHIP, Space.GM)
         if mem_of(self.source.type).space is mem_of(self.tile_type()).space:
-            raise VerifyException(f"goes from one on-chip memory to another, got {self.source.type} and {self.tile_type()}")
+            raise VerifyException(f"goes from one memory to another, got {self.source.type} and {self.tile_type()}")
         _verify_slice(self, transposed=self.transpose is not None)
 
 

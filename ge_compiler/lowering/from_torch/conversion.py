@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar, cast
 
 from torch.fx import Node
-from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, FloatAttr, IntegerType, StringAttr, TensorType, UnitAttr, f32
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, FloatAttr, IntegerType, StringAttr, TensorType, UnitAttr, f32, i8, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ge_compiler.dialects import ge
@@ -99,7 +99,7 @@ class Conversion:
         return self.emit(ge.ConstOp(splat(TensorType(element, []), value)))
 
     def matmul(self, x1: SSAValue | Transposed, x2: SSAValue | Transposed, bias: SSAValue | None = None) -> SSAValue:
-        """The product of two matrices or stacks of matrices in the element type of the result."""
+        """The product of two matrices or stacks of matrices in the element type of the result; 8-bit integers wrap around."""
         flags = {"transpose_x1": isinstance(x1, Transposed), "transpose_x2": isinstance(x2, Transposed)}
         plain = [x.value if isinstance(x, Transposed) else x for x in (x1, x2)]
         ranks = [len(tensor_type(x).get_shape()) for x in plain]
@@ -108,7 +108,9 @@ class Conversion:
         kind = ge.MatMulV2Op if ranks == [2, 2] else ge.BatchMatMulV2Op
         operands: Sequence[Any] = [*map(self.promoted, plain), [] if bias is None else [self.promoted(bias)]]
         properties = {name: UnitAttr() for name, is_set in flags.items() if is_set}
-        return self.emit(kind(operands=operands, properties=properties, result_types=[self.result]))
+        element = self.result.get_element_type()
+        wide = TensorType(i32 if element == i8 else element, self.result.get_shape())
+        return self.cast(self.emit(kind(operands=operands, properties=properties, result_types=[wide])), element)
 
 
 def splat(type_: Tensor, value: float) -> DenseIntOrFPElementsAttr:

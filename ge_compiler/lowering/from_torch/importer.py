@@ -182,8 +182,7 @@ class _Graph:
     def _converted(self, node: Node, tensor: torch.Tensor | None, type_: TensorType[Attribute] | None) -> SSAValue | Transposed:
         converter = CONVERTERS.get(str(node.target))
         if converter is None:
-            near = difflib.get_close_matches(str(node.target), CONVERTERS, 1, 0.75)
-            raise Declined("no conversion" + (f"; the nearest supported operator is {near[0]}" if near else ""))
+            raise Declined("no conversion" + _nearest(str(node.target)))
         if tensor is None:
             raise Declined("its result is not one tensor")
         if type_ is None:
@@ -284,6 +283,13 @@ def _unsupported(problems: Sequence[_Problem]) -> CompileError:
     count = len({operator for operator, _ in grouped})
     verb = "operator is" if count == 1 else "operators are"
     return CompileError(f"{count} {verb} not supported", line_of(problems[0].node), tuple(notes))
+
+
+def _nearest(overload: str) -> str:
+    """Names the supported operator whose name is most alike, if one is."""
+    by_name = {known.split(".")[1]: known for known in CONVERTERS}
+    near = difflib.get_close_matches(overload.split(".")[1], by_name, 1, 0.75)
+    return f"; the nearest supported operator is {by_name[near[0]]}" if near else ""
 
 
 def _show_dtype(dtype: torch.dtype) -> str:

@@ -54,11 +54,11 @@ class _Recorder:
         pass
 
     def load(self, argument: BlockArgument, follows: tuple[bool, ...]) -> Held:
-        rows, columns = (room if f else 1 for room, f in zip(self.shape.matrix, follows[-2:], strict=True))
+        rows, columns = (room if f else 1 for room, f in zip(self.shape.part, follows[-2:], strict=True))
         return self._new(argument.name_hint or "x", (rows, columns), tensor_type(argument).get_element_type(), [])
 
     def accumulator(self) -> Held:
-        return self._new("acc", self.shape.matrix, self.element, [])
+        return self._new("acc", self.shape.part, self.element, [])
 
     def apply(self, name: str, *operands: Held, scalar: float | None = None) -> Held:
         rows, columns = (max(sizes) for sizes in zip(*(x.shape for x in operands), strict=True))
@@ -74,8 +74,8 @@ class _Recorder:
         return self._new("full", (1, 1), value.type, [])
 
     def store(self, x: Held, result: int) -> None:
-        if x.shape != self.shape.matrix:
-            x = self._new("repeated", self.shape.matrix, x.element, [x])
+        if x.shape != self.shape.part:
+            x = self._new("repeated", self.shape.part, x.element, [x])
         self.step += 1
         x.last = self.step
 

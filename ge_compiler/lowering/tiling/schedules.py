@@ -43,7 +43,7 @@ def _peak(held: list[Held], alignment: int) -> int:
 
 def peaks(domain: Domain, schedule: Schedule, target: NpuTarget) -> dict[Space, int]:
     """Bytes of each on-chip memory that a complete schedule takes."""
-    held = by_space(footprint(domain, clip(domain, schedule)), target)
+    held = by_space(footprint(domain, clip(domain, schedule, target)), target)
     return {space: _peak(buffers, target.spaces[space].alignment) for space, buffers in held.items()}
 
 
@@ -89,12 +89,12 @@ def _multiples(size: int, step: int) -> list[int]:
 
 def _rank(domain: Domain, sides: tuple[int, int], target: NpuTarget) -> tuple[int, int, int]:
     rows, columns = sides
-    shape = clip(domain, {"m": rows, "n": columns})
+    shape = clip(domain, {"m": rows, "n": columns}, target)
     tiles = 1
     for extent in shape.grid(domain):
         tiles *= extent
     waves = -(-tiles // target.cores)
-    load = shape.rows + shape.columns if domain.anchor is not None else shape.rows * shape.columns + TILE_COST
+    load = shape.rows + shape.columns if domain.anchor is not None else shape.part[0] * shape.part[1] + TILE_COST
     return waves * load, -shape.rows * shape.columns, rows
 
 
@@ -134,7 +134,7 @@ def _even_or_longest(fitting: list[int], total: int, default: int) -> int:
 
 
 def _anchor_fits(domain: Domain, schedule: Schedule, target: NpuTarget, share: int, spaces: tuple[Space, ...]) -> bool:
-    held = of_anchor(domain, clip(domain, schedule))
+    held = of_anchor(domain, clip(domain, schedule, target))
     return all(sum(h.bytes for h in held if h.space is space) * share <= target.capacity(space) for space in spaces)
 
 
@@ -150,7 +150,7 @@ def check(domain: Domain, kernel: FuncOp, schedule: Schedule, target: NpuTarget)
     space = _overflow(domain, schedule, target)
     if space is None:
         return
-    held = by_space(footprint(domain, clip(domain, schedule)), target)[space]
+    held = by_space(footprint(domain, clip(domain, schedule, target)), target)[space]
     limit = target.capacity(space)
     need = peaks(domain, schedule, target)[space]
     raise CompileError.at(

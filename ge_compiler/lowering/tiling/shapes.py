@@ -8,6 +8,7 @@ from xdsl.dialects.func import FuncOp
 
 from ge_compiler.dialects import tile
 from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.lowering.tiling.domain import Domain
 
 
@@ -19,10 +20,21 @@ class TileShape:
     columns: int
     k: int
     k0: int
+    lanes: int = 1
+    """Vector lanes that share a tile."""
+    lane_axis: int = 0
+    """Whether they share out its rows (0) or its columns (1)."""
 
     @property
     def matrix(self) -> tuple[int, int]:
+        """Rows and columns of a tile."""
         return self.rows, self.columns
+
+    @property
+    def part(self) -> tuple[int, int]:
+        """Rows and columns of one lane's part of a tile."""
+        share = [size if axis != self.lane_axis else -(-size // self.lanes) for axis, size in enumerate(self.matrix)]
+        return share[0], share[1]
 
     def grid(self, domain: Domain) -> tuple[int, ...]:
         """Tiles along each group of the domain."""
@@ -35,18 +47,23 @@ def keys_of(domain: Domain) -> tuple[str, ...]:
     return tuple(tile.SCHEDULE_KEYS) if domain.anchor is not None else ("m", "n")
 
 
-def clip(domain: Domain, values: dict[str, int]) -> TileShape:
-    """The tile sizes that a complete schedule gives: no larger than the domain, and never 0."""
+def clip(domain: Domain, values: dict[str, int], target: NpuTarget) -> TileShape:
+    """The tile sizes that a complete schedule gives: no larger than the domain, and never 0.
+
+    Lanes share out the rows, or the columns of a vector kernel that has only one row.
+    """
     rows, columns = domain.sizes[-2:]
     k = max(1, min(values.get("k", 1), domain.contraction))
-    return TileShape(max(1, min(values["m"], rows)), max(1, min(values["n"], columns)), k, min(values.get("k0", 1), k))
+    m, n = max(1, min(values["m"], rows)), max(1, min(values["n"], columns))
+    axis = 1 if domain.anchor is None and rows == 1 else 0
+    return TileShape(m, n, k, min(values.get("k0", 1), k), target.vec_per_cube, axis)
 
 
-def tile_shape(domain: Domain, kernel: FuncOp) -> TileShape:
+def tile_shape(domain: Domain, kernel: FuncOp, target: NpuTarget) -> TileShape:
     """The tile sizes of a scheduled kernel. Raises `CompileError` if its schedule is incomplete."""
     schedule = tile.schedule_of(kernel)
     values = {} if schedule is None else schedule.values()
     missing = [key for key in keys_of(domain) if key not in values]
     if missing:
         raise CompileError.at(kernel, f"@{kernel.sym_name.data} has no {', '.join(missing)} in its schedule; run select-schedule first")
-    return clip(domain, values)
+    return clip(domain, values, target)

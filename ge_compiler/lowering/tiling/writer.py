@@ -69,3 +69,16 @@ class Writer:
             return min(size, total - offset)
         left = self.value(arith.SubiOp(self.index(total), self.index(offset)))
         return self.value(arith.MinSIOp(self.index(size), left), name)
+
+    def plus(self, x: Index, y: Index) -> Index:
+        """x + y."""
+        if isinstance(x, int) and isinstance(y, int):
+            return x + y
+        return x if y == 0 else y if x == 0 else self.value(arith.AddiOp(self.index(x), self.index(y)))
+
+    def share(self, size: int, count: int, total: Index, start: Index, name: str) -> Index:
+        """How much of `total` the share of at most `size` that begins at `start` holds, one of `count`: none if it begins behind."""
+        if total == size * count:
+            return size
+        left = self.value(arith.SubiOp(self.index(total), self.index(start)))
+        return self.value(arith.MaxSIOp(self.value(arith.MinSIOp(self.index(size), left)), self.index(0)), name)

@@ -23,7 +23,9 @@ class Stage:
 
 
 _EVERYWHERE = frozenset({"ge.load_weight", "ge.Const", "func.return"})
-_LOOPS = frozenset({"arith.*", "scf.for", "scf.yield", "tile.forall", "func.return"})
+_LOOPS = frozenset(
+    {"arith.*", "scf.for", "scf.yield", "tile.forall", "tile.grid_loop", "npu.block_idx", "npu.sub_block_idx", "func.return"}
+)
 _MEMORY = frozenset({"buf.at", "memref.subview", "memref.reinterpret_cast"})
 _TILE_OPS = frozenset({"tile.load", "tile.move", "tile.mmad", "tile.cast", "tile.full", "tile.broadcast", "tile.store"})
 _TILE_FUNCTIONS = frozenset(f"tile.{name}" for name in NATIVE)
