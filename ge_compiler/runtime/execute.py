@@ -7,10 +7,9 @@ bytes that another buffer has overwritten are errors with a place. Unchecked exe
 from __future__ import annotations
 
 import functools
-import itertools
 import random
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,9 +22,9 @@ from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 
-from ge_compiler.dialects import fused, ge, tile
+from ge_compiler.dialects import fused, ge
 from ge_compiler.dialects.buf import RESULTS_ATTRIBUTE
-from ge_compiler.dialects.diagnostics import CompileError, Note
+from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.ge.semantics import evaluate
 from ge_compiler.dialects.ge.shapes import shape_and_element, show
 from ge_compiler.dialects.memory import GLOBAL, Space, bytes_of, mem_of
@@ -34,10 +33,11 @@ from ge_compiler.dialects.target import target_of
 from ge_compiler.dialects.types import buffer_type
 from ge_compiler.runtime.interpreters.buffers import TILE_BUFFERS, arena_bytes, buffer_table
 from ge_compiler.runtime.interpreters.control import CONTROL
+from ge_compiler.runtime.interpreters.grids import grid_table
 from ge_compiler.runtime.interpreters.tensors import TENSORS, TILE_VALUES
 from ge_compiler.runtime.machine import Machine
 from ge_compiler.runtime.memory import Memory, Region
-from ge_compiler.runtime.walk import Factory, Frame, Function, Registers, Step, Table
+from ge_compiler.runtime.walk import Factory, Frame, Function, Registers, Step, Table, noting
 
 
 @dataclass
@@ -147,15 +147,6 @@ def _check_inputs(main: FuncOp, inputs: Sequence[Array]) -> list[Array]:
     return [np.ascontiguousarray(array).reshape(array.shape) for array in inputs]
 
 
-@contextmanager
-def _noting(op: Operation, note: Callable[[], str]) -> Generator[None]:
-    """Errors from inside say in which part of `op` they arose."""
-    try:
-        yield
-    except CompileError as error:
-        raise CompileError(error.message, error.location, (*error.notes, Note(note(), op.location))) from error
-
-
 class _Run:
     """One execution: the memories, the weights, and the functions compiled so far."""
 
@@ -172,13 +163,12 @@ class _Run:
     def _all_meanings(self) -> Table:
         forms: dict[type[Operation], Factory] = {op: _by_form(value, TILE_BUFFERS[op]) for op, value in TILE_VALUES.items()}
         own: dict[type[Operation], Factory] = {
-            tile.ForallOp: self._forall,
             ge.LoadWeightOp: self._load_weight,
             ge.ConstOp: self._constant,
             fused.LaunchOp: self._launch,
             CallOp: self._call,
         }
-        return {**CONTROL, **TENSORS, **buffer_table(self._machine), **forms, **own}
+        return {**CONTROL, **TENSORS, **buffer_table(self._machine), **grid_table(self._machine, self._random), **forms, **own}
 
     def main(self, inputs: Sequence[Array]) -> list[Array]:
         function = self._function(self._main)
@@ -213,23 +203,6 @@ class _Run:
             self._compiling.remove(name)
         return self._functions[name]
 
-    def _forall(self, op: tile.ForallOp, frame: Frame) -> Step:
-        arguments, code = frame.slots(op.body.block.args), frame.code(op.body.block)
-        grid = op.grid
-
-        def step(r: Registers) -> None:
-            blocks = list(itertools.product(*map(range, grid)))
-            if self._random is not None:
-                self._random.shuffle(blocks)
-            for block in blocks:
-                self._machine.forget_local()
-                for argument, index in zip(arguments, block, strict=True):
-                    r[argument] = index
-                with _noting(op, lambda block=block: f"in block {block} of this grid"):
-                    code.run(r)
-
-        return step
-
     def _load_weight(self, op: ge.LoadWeightOp, frame: Frame) -> None:
         name = op.weight.root_reference.data
         if name not in self._weights:
@@ -255,10 +228,10 @@ class _Run:
 
         def step(r: Registers) -> None:
             self._launches[name] += 1
-            self._machine.forget_local()
+            self._machine.start(0)
             # A tensor destination may have other users: the launch writes to a copy.
             written = [] if returns else [r[d].copy() if shared else r[d] for d, shared in zip(destinations, copied, strict=True)]
-            with _noting(op, lambda: f"in this launch of @{name}"):
+            with noting(op, lambda: f"in this launch of @{name}"):
                 returned = function(*[r[x] for x in inputs], *written)
             for result, value in zip(results, returned or written, strict=False):
                 r[result] = value

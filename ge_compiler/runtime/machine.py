@@ -1,7 +1,7 @@
 """The memories that a program with addresses runs on: one of each kind on chip, and an arena of global memory.
 
-Blocks run one after the other, and a block must not read what another left, so one core's memories serve all cores: they are forgotten
-when a block starts.
+Cores run one after the other, and none reads what another left on chip, so one core's memories serve all: they are forgotten where a
+block of `tile.forall`, or the loop of a core, starts.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ class Machine:
     def __init__(self, target: NpuTarget, arena_bytes: int, checked: bool) -> None:
         self.target = target
         self.checked = checked
+        self.core = 0
+        """The core that the current block runs on."""
         self.arena = Memory(Space.GM, arena_bytes, checked)
         self._local: dict[Space, Memory] = {}
         self._private: list[Memory] = []
 
-    def forget_local(self) -> None:
-        """A launch or a block starts: nothing on chip has been written."""
+    def start(self, core: int) -> None:
+        """From here on the program runs on `core`, and nothing on chip has been written."""
+        self.core = core
         for memory in (*self._local.values(), *self._private):
             memory.forget()
 

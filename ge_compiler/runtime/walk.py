@@ -7,7 +7,8 @@ factories, and all levels share this walk. Steps cost about 0.3 µs each beside 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from ge_compiler.dialects import LEVELS
-from ge_compiler.dialects.diagnostics import CompileError, source_location
+from ge_compiler.dialects.diagnostics import CompileError, Note, source_location
 
 Registers = list[Any]
 Step = Callable[[Registers], None]
@@ -25,7 +26,7 @@ Factory = Callable[[Any, "Frame"], Step | None]
 
 Table = Mapping[type[Operation], Factory]
 
-NOT_INSTRUCTIONS = frozenset({"ge.load_weight", "tile.view", "tile.undef", "buf.at", "buf.alloc"})
+NOT_INSTRUCTIONS = frozenset({"ge.load_weight", "tile.view", "tile.undef", "buf.at", "buf.alloc", "npu.block_idx", "npu.sub_block_idx"})
 """Ops of our dialects that execute nothing: they only name a value."""
 
 
@@ -93,6 +94,15 @@ class Frame:
 
 def _is_instruction(op: Operation) -> bool:
     return op.dialect_name() in LEVELS and not op.regions and op.name not in NOT_INSTRUCTIONS and op.name != "fused.launch"
+
+
+@contextmanager
+def noting(op: Operation, note: Callable[[], str]) -> Generator[None]:
+    """Errors from inside say in which part of `op` they arose."""
+    try:
+        yield
+    except CompileError as error:
+        raise CompileError(error.message, error.location, (*error.notes, Note(note(), op.location))) from error
 
 
 class Function:

@@ -173,6 +173,25 @@ def test_a_block_does_not_see_what_another_left() -> None:
     assert [note.message for note in error.notes] == ["in block (1,) of this grid", "in this launch of @k"]
 
 
+def test_a_core_sees_what_its_own_block_left() -> None:
+    body = lines(
+        "%c0 = arith.constant 0 : index",
+        "tile.grid_loop %t (%i) in (33) {",
+        at("a", 0),
+        "%first = arith.cmpi eq, %t, %c0 : index",
+        "scf.if %first {",
+        load("%a"),
+        "}",
+        store("%a"),
+        "}",
+    )
+    text = f"func.func private @k(%x: {GM}, %out: {GM}) {{\n{body}\nfunc.return\n}}\n{MAIN}"
+    (y,) = execute(parse_module(text), [np.ones((4, 8), np.float32)], {})
+    assert (y == 1).all()
+    other = fault(body.replace("%t, %c0", "%i, %c0"))
+    assert [note.message for note in other.notes] == ["in block (1,) of this grid", "in this launch of @k"]
+
+
 def test_a_launch_does_not_see_what_another_left() -> None:
     main = f"""
 func.func private @fill(%x: {GM}, %out: {GM}) {{

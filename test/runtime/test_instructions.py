@@ -241,6 +241,38 @@ def test_every_instruction_is_executed_here() -> None:
     assert known <= EXECUTED
 
 
+SYNC = """
+func.func private @k(%x: memref<35x1xf32>, %out: memref<35x1xf32>) {
+  tile.forall (%i) in (35) {
+    %core = npu.block_idx
+    %lane = npu.sub_block_idx
+    %from = arith.addi %core, %lane : index
+    %t = buf.at "t" [0] : memref<1x1xf32, #npu.mem<ub>>
+    %xs = memref.subview %x[%from, 0] [1, 1] [1, 1] : memref<35x1xf32> to memref<1x1xf32, strided<[1, 1], offset: ?>>
+    %os = memref.subview %out[%i, 0] [1, 1] [1, 1] : memref<35x1xf32> to memref<1x1xf32, strided<[1, 1], offset: ?>>
+    npu.load <nd> ins(%xs : memref<1x1xf32, strided<[1, 1], offset: ?>>) outs(%t : memref<1x1xf32, #npu.mem<ub>>)
+    npu.set_flag <mte2>, <mte3>[0]
+    npu.wait_flag <mte2>, <mte3>[0]
+    npu.store ins(%t : memref<1x1xf32, #npu.mem<ub>>) outs(%os : memref<1x1xf32, strided<[1, 1], offset: ?>>)
+    npu.pipe_barrier <all>
+    npu.sync_all
+  }
+  func.return
+}
+func.func @main(%x: memref<35x1xf32>, %out0: memref<35x1xf32>) attributes {results = 1 : i64} {
+  fused.launch @k(%x) into (%out0) on aicore {ops = ["Add"], op_name = "k"} : (memref<35x1xf32>) into (memref<35x1xf32>)
+  func.return
+}
+"""
+
+
+def test_flags_change_no_value_and_blocks_go_round_the_cores() -> None:
+    x = np.arange(35, dtype=np.float32).reshape(35, 1)
+    for order in (None, 1):
+        (y,) = execute(parse_module(SYNC, "sync.mlir"), [x], {}, block_order=order)
+        assert y[:, 0].tolist() == [*range(32), 0, 1, 2]
+
+
 PROGRAM = """
 func.func private @k(%x: memref<2x40x24xf16>, %out: memref<2x40x24xf16>) {
   %c16 = arith.constant 16 : index

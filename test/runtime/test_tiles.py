@@ -165,11 +165,12 @@ def test_the_order_of_blocks_does_not_matter(text: str) -> None:
 
 def test_every_op_stands_in_both_programs() -> None:
     once = {"tile.undef", "tile.view"}
+    grids = {"tile.grid_loop"}
     elementwise = {"tile.add", "tile.gelu", "tile.mul"}
     for text, missing in ((VALUES, set[str]()), (BUFFERS, once)):
         used = {op.name for op in parse_module(text).walk() if op.dialect_name() == "tile"}
         every = {op.name for op in TILE.operations if "scalar_value" not in dir(op) and not hasattr(op, "FUNCTION")}
-        assert used == (every - missing) | elementwise
+        assert used == (every - missing - grids) | elementwise
 
 
 def fault(body: str) -> CompileError:
@@ -252,3 +253,34 @@ func.func @main() -> ({gm}, {gm}) {{
     y, d = execute(parse_module(text), [], {})
     assert np.array_equal(y, [[np.nan, np.nan], [1, 1]], equal_nan=True)
     assert np.isnan(d).all(), "a destination with other users is copied"
+
+
+def test_a_grid_loop_counts_the_blocks_of_a_core() -> None:
+    text = """
+func.func private @k(%out: tensor<70x2xi32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  tile.grid_loop %t (%i, %j) in (35, 2) {
+    %row = arith.muli %i, %two : index
+    %at = arith.addi %row, %j : index
+    scf.for %n = %zero to %t step %one {
+      %tile = tile.full 1 : i32 valid [1, 1] to tensor<1x1xi32, #npu.mem<ub>>
+      tile.store %tile into %out[%at, 0] : tensor<1x1xi32, #npu.mem<ub>> into tensor<70x2xi32>
+    }
+    %last = tile.full 2 : i32 valid [1, 1] to tensor<1x1xi32, #npu.mem<ub>>
+    tile.store %last into %out[%at, 1] : tensor<1x1xi32, #npu.mem<ub>> into tensor<70x2xi32>
+  }
+  func.return
+}
+func.func @main() -> tensor<70x2xi32> {
+  %d = tensor.empty() : tensor<70x2xi32>
+  %y = fused.launch @k() into (%d) on aicore {ops = ["Add"], op_name = "k"} : () into (tensor<70x2xi32>) -> tensor<70x2xi32>
+  func.return %y : tensor<70x2xi32>
+}"""
+    for order in (None, 5):
+        (y,) = execute(parse_module(text), [], {}, block_order=order)
+        assert (y[:, 1] == 2).all()
+        # 32 cores: their first blocks have no block before them.
+        assert (y[:32, 0] == -1).all()
+        assert (y[32:, 0] == 1).all()

@@ -283,8 +283,29 @@ def _npu_mmad(op: npu.MmadOp, frame: Frame) -> Step:
     return _mmad(op, frame, op.out)
 
 
-def _barrier(op: npu.PipeBarrierOp, frame: Frame) -> None:
+def _sync(op: npu.SyncOp, frame: Frame) -> None:
     """Program order is already the strictest order."""
+
+
+def _block_idx(machine: Machine) -> Factory:
+    def factory(op: npu.BlockIdxOp, frame: Frame) -> Step:
+        result = frame.slot(op.result)
+
+        def step(r: Registers) -> None:
+            r[result] = machine.core
+
+        return step
+
+    return factory
+
+
+def _sub_block_idx(machine: Machine) -> Factory:
+    def factory(op: npu.SubBlockIdxOp, frame: Frame) -> None:
+        if machine.target.vec_per_cube != 1:
+            raise CompileError.at(op, f"cannot be executed: {machine.target.name} has {machine.target.vec_per_cube} vector lanes")
+        frame.set_constant(op.result, 0)
+
+    return factory
 
 
 TILE_BUFFERS: dict[type[Operation], Factory] = {
@@ -308,7 +329,7 @@ INSTRUCTIONS: dict[type[Operation], Factory] = {
     npu.VconvOp: _vconv,
     npu.VdupOp: _vdup,
     npu.VbrcOp: _vbrc,
-    npu.PipeBarrierOp: _barrier,
+    **{op: _sync for op in npu.NPU.operations if issubclass(op, npu.SyncOp)},
     **dict.fromkeys(npu.VECTOR.values(), _vector),
 }
 
@@ -322,6 +343,8 @@ def buffer_table(machine: Machine) -> Table:
         memref.ReinterpretCastOp: _reinterpret,
         memref.CastOp: _cast,
         memref.DimOp: _dim,
+        npu.BlockIdxOp: _block_idx(machine),
+        npu.SubBlockIdxOp: _sub_block_idx(machine),
         **INSTRUCTIONS,
     }
 
