@@ -21,6 +21,7 @@ from xdsl.passes import ModulePass
 
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.fused import kernels
+from ge_compiler.dialects.target import target_of
 from ge_compiler.lowering.bufferization.entry import bufferize_main
 from ge_compiler.lowering.bufferization.kernel import bufferize_kernel
 
@@ -37,7 +38,7 @@ class BufferizeTilePass(ModulePass):
             if isinstance(function, FuncOp) and len(function.body.blocks) != 1:
                 raise CompileError.at(function, f"@{function.sym_name.data} has {len(function.body.blocks)} blocks; a body is one block")
         for kernel in of_kernels:
-            bufferize_kernel(kernel)
+            bufferize_kernel(kernel, target_of(op).cores)
         for function in op.body.block.ops:
             if isinstance(function, FuncOp) and function not in of_kernels:
                 bufferize_main(function)

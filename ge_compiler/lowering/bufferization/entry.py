@@ -13,7 +13,7 @@ from ge_compiler.dialects.diagnostics import CompileError, Note
 from ge_compiler.dialects.fused import LaunchOp
 from ge_compiler.dialects.ge import ConstOp, LoadWeightOp
 from ge_compiler.dialects.tile import ViewOp
-from ge_compiler.dialects.types import tensor_type
+from ge_compiler.dialects.types import buffer_type, tensor_type
 from ge_compiler.lowering.bufferization.buffers import Labels, bufferize_arguments, bufferize_view, memref_of, update_signature
 from ge_compiler.transforms.rewriting.inserter import Inserter
 
@@ -52,12 +52,23 @@ def _launch(op: LaunchOp, labels: Labels) -> None:
         if isinstance(value.owner, EmptyOp):
             raise CompileError.at(op, "reads an empty tensor, which nobody has written", Note("made here", value.owner.location))
     destinations = [_destination(op, value, labels) for value in op.destinations]
-    new = LaunchOp.create(operands=[*op.inputs, *destinations], properties=op.properties, attributes=op.attributes)
+    new = LaunchOp(op.kernel_name, op.inputs, [*destinations, *_workspaces(op, labels)], op.ops, op.op_name)
+    new.properties["engine"] = op.engine
+    new.attributes |= op.attributes
     Inserter(op)(new)
     for result, destination in zip(op.outputs, destinations, strict=True):
         result.replace_all_uses_with(destination)
     op.detach()
     op.erase()
+
+
+def _workspaces(op: LaunchOp, labels: Labels) -> list[SSAValue]:
+    """Buffers for the workspaces that the kernel, which has its memrefs by now, takes beyond its inputs and destinations."""
+    kernel = op.kernel()
+    assert kernel is not None
+    types = list(kernel.function_type.inputs)[len(op.inputs) + len(op.destinations) :]
+    name = f"{op.op_name.data}.workspace"
+    return [Inserter(op)(buf.AllocOp(labels.unique(name), buffer_type(type_)), "workspace").result for type_ in types]
 
 
 def _destination(op: LaunchOp, value: SSAValue, labels: Labels) -> SSAValue:

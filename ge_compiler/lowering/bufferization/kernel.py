@@ -35,18 +35,24 @@ from ge_compiler.lowering.bufferization.buffers import (
     bufferize_view,
     known_extents,
     memref_of,
+    update_signature,
 )
 from ge_compiler.lowering.bufferization.in_place import check_in_place, check_yielded
+from ge_compiler.lowering.bufferization.workspaces import Workspaces
 from ge_compiler.transforms.rewriting.inserter import Inserter
 
 
-def bufferize_kernel(kernel: FuncOp) -> None:
-    """Rewrites `kernel` from tensors to memrefs in place. Raises `CompileError` where that would need a copy."""
+def bufferize_kernel(kernel: FuncOp, cores: int) -> None:
+    """Rewrites `kernel` from tensors to memrefs in place. Raises `CompileError` where that would need a copy.
+
+    Tiles in global memory become workspaces, one for each of `cores`, which the kernel takes as its last arguments.
+    """
     if kernel.function_type.outputs.data:
         raise CompileError.at(kernel, "returns tensors; a kernel with loops writes into destinations: run convert-fused-to-tile first")
     check_in_place(kernel)
     bufferize_arguments(kernel)
-    _KernelBufferizer().block(kernel.body.block)
+    _KernelBufferizer(Workspaces(kernel, cores)).block(kernel.body.block)
+    update_signature(kernel)
     for op in list(kernel.walk()):
         if isinstance(op, UndefOp | SubviewOp) and not op.results[0].uses:
             _erase(op)
@@ -55,7 +61,8 @@ def bufferize_kernel(kernel: FuncOp) -> None:
 class _KernelBufferizer:
     """Goes through the ops in order and replaces each tile by a view of its buffer."""
 
-    def __init__(self) -> None:
+    def __init__(self, workspaces: Workspaces) -> None:
+        self.workspaces = workspaces
         self.labels = Labels()
         self.tiles: dict[SSAValue, Tile] = {}
 
@@ -143,7 +150,7 @@ class _KernelBufferizer:
     def allocate(self, op: Operation, result: SSAValue, fallback: str | None = None) -> SSAValue:
         type_ = tensor_type(result)
         if mem_of(type_).space is Space.GM:
-            raise CompileError.at(op, f"makes a tile in global memory ({type_}), which has no buffer in a kernel")
+            return self.workspaces.of_core(op, type_, result.name_hint or "workspace")
         name = result.name_hint or fallback or op.name.partition(".")[2]
         label = self.labels.unique(name)
         return Inserter(op)(buf.AllocOp(label, memref_of(type_)), name).result
