@@ -88,12 +88,12 @@ class Program:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """
-        The model's results, nested as in the model: torch tensors (strided as eager's) if any input is one, else numpy arrays.
+        The model's results, nested as in the model: arrays if the inputs are arrays, else torch tensors, strided as eager's.
 
         Raises `TypeError` for inputs with other names, shapes or dtypes than the program was compiled for.
         """
         leaves = self.signature.bind(args, kwargs)
-        wants_torch = any(_is_torch(leaf) for leaf in leaves)
+        wants_torch = any(map(_is_torch, leaves)) or (not leaves and "torch" in sys.modules)
         inputs = [_as_array(leaf, spec, self.dtype) for leaf, spec in zip(leaves, self.signature.inputs, strict=True)]
         outputs: Sequence[Any] = self.run(inputs)
         if wants_torch:

@@ -134,6 +134,20 @@ def test_results_are_strided_as_in_eager() -> None:
     torch.testing.assert_close(got, wanted, atol=0, rtol=0)
 
 
+def test_a_model_without_inputs() -> None:
+    class Constant(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.arange(4).half())
+
+        def forward(self) -> tuple[Tensor, int]:
+            return self.weight * 2, 3
+
+    y, three = ge.compile(Constant())()
+    torch.testing.assert_close(y, torch.tensor([0, 2, 4, 6]).half(), atol=0, rtol=0)
+    assert three == 3
+
+
 def test_tile_sizes_and_memory(model: nn.Module) -> None:
     program = ge.compile(model, (X,), tiling={"MatMulV2Muls": {"n": 16, "k0": 16}})
     kernel = program.report().kernels[0]

@@ -207,6 +207,12 @@ def test_integers_are_exact() -> None:
     np.testing.assert_array_equal(run(imported)[0], golden_of(imported).eager[0])
 
 
+def test_products_of_integers_wrap_around() -> None:
+    x = torch.arange(-60, 60, dtype=torch.int8).reshape(10, 12)
+    imported = import_model(Function(torch.mm), (x, x.t()))
+    np.testing.assert_array_equal(run(imported)[0], torch.mm(x, x.t()).numpy())
+
+
 def test_zero_dimensional_half_keeps_its_type() -> None:
     imported = import_model(Function(UNARY["lifted constant"]), (rand(3, 4, dtype=torch.float16),))
     assert imported.signature.outputs[0].dtype == "f16"

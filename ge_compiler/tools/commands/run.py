@@ -59,6 +59,9 @@ def run(options: argparse.Namespace) -> int:
     metrics = None if factory is None else _compare(program, factory, inputs, outputs, options.program, progress)
     write = _write_json if options.format == "json" else _write_text
     write(program, outputs, statistics, metrics)
+    if options.format == "text" and program.origin is not None:
+        specs = " ".join(f"--input '{spec}'" for spec in program.signature.inputs)
+        sys.stdout.write(f"\nnext: gec compare {program.origin['factory']} {specs}\n")
     return 3 if any(not m.within for m in metrics or ()) else 0
 
 

@@ -32,7 +32,15 @@ def two(gec: Gec) -> str:
 def test_the_result_agrees_with_pytorch(gec: Gec, tiny: str) -> None:
     outcome = gec("run", tiny, "--golden", "torch")
     assert outcome.status == 0
-    for words in ("y=f16[5,24]", "instructions in 2 kernel launches", "against an f64 evaluation", "PyTorch's own", "cosine", "ok"):
+    for words in (
+        "y=f16[5,24]",
+        "instructions in 2 kernel launches",
+        "against an f64 evaluation",
+        "PyTorch's own",
+        "cosine",
+        "ok",
+        "next: gec compare models.py:Tiny --input 'x=f16[5,24]'\n",
+    ):
         assert words in outcome.out
 
 
