@@ -17,12 +17,12 @@ from ge_compiler.dialects.diagnostics import CompileError, Note, did_you_mean
 
 def verify_module(module: ModuleOp) -> None:
     """Raises `CompileError`, located, at the first op that breaks a rule."""
+    for op in module.walk():
+        _check_attributes(op)  # first: a misspelt attribute is why other rules fail
     try:
         module.verify()
     except VerifyException as error:
         _raise_at_culprit(module, error)
-    for op in module.walk():
-        _check_attributes(op)
     for region in module.regions:
         _check_region(region, set())
 

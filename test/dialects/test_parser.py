@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from xdsl.dialects.builtin import UnknownLoc
@@ -70,6 +71,9 @@ builtin.module attributes {a = "x", b = [1 : i8, 2.5 : f16], c = dense<[0x7E00, 
 """
 
 
+LOCATED = r"cut\.mlir:\d+:\d+: error: [^ \n]"
+
+
 def error_of(text: bytes) -> str | None:
     try:
         parse_module(text, "cut.mlir")
@@ -87,7 +91,7 @@ def test_a_text_cut_at_any_byte_is_one_located_error() -> None:
         if message is None:
             accepted.append(cut)
         else:
-            assert re.match(r"cut\.mlir:\d+:\d+: error: [^ \n]", message), (cut, message)
+            assert re.match(LOCATED, message), (cut, message)
     first_line = WELL_FORMED.index("builtin.module")
     assert all(cut <= first_line for cut in accepted), accepted  # an alias alone is a valid, empty module
 
@@ -105,6 +109,11 @@ def test_a_text_cut_at_any_byte_is_one_located_error() -> None:
             "t:2:8: error: 'arith.addi' op terminates block in single-block region but is not a terminator",
         ),
         ("func.func @f() -> i32 {\n  func.return\n}", "t:2:3: error: 'func.return' op Expected arguments"),
+        (
+            "func.func @f(%a: tensor<2x3xf16>, %b: tensor<5x3xf16>) {\n"
+            "  %0 = ge.MatMulV2 %a, %b {transpose_x3} : (tensor<2x3xf16>, tensor<5x3xf16>) -> tensor<2x5xf16>\n}",
+            "t:2:8: error: 'ge.MatMulV2' op has no attribute 'transpose_x3' (did you mean 'transpose_x",
+        ),
         ("func.func @f() {", "t:1:17: error: expected an operation or '}'"),
         ("\n  1", "t:2:3: error: expected an operation, found '1'"),
         ("func.func @f(%a: i32, %a: i32) {}", "t:1:23: error: SSA value %a is already defined"),
@@ -114,6 +123,19 @@ def test_a_fault_is_located_and_says_what_to_do(text: str, message: str) -> None
     with pytest.raises(CompileError) as caught:
         parse_module(text, "t")
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("level", ["ge", "fused", "tile", "npu"])
+def test_a_cut_program_of_any_level_is_an_error_not_a_crash(level: str) -> None:
+    whole = Path(__file__).with_name(level).joinpath("ops.mlir").read_bytes()
+    for cut in range(0, len(whole), 97):
+        message = error_of(whole[:cut])
+        assert message is None or re.match(LOCATED, message), (cut, message)
+
+
+def test_an_attribute_of_another_dialect_is_carried_along() -> None:
+    text = 'func.func @f(%a: tensor<2xf16>) {\n%0 = ge.Relu %a {my.note = "hot"} : (tensor<2xf16>) -> tensor<2xf16>\nfunc.return\n}'
+    assert 'my.note = "hot"' in str(parse_module(text))
 
 
 def test_text_that_is_not_utf8_is_an_error_at_its_place() -> None:
