@@ -199,7 +199,7 @@ class _Run:
             raise CompileError.at(op, f"@{name} executes itself")
         if name not in self._functions:
             self._compiling.add(name)
-            self._functions[name] = Function(op, self._table)
+            self._functions[name] = Function(op, self._table, self._machine.target.vec_per_cube)
             self._compiling.remove(name)
         return self._functions[name]
 

@@ -25,7 +25,7 @@ class Machine:
         self.core = 0
         """The core that the current block runs on."""
         self.arena = Memory(Space.GM, arena_bytes, checked)
-        self._local: dict[Space, Memory] = {}
+        self._local: dict[tuple[Space, int], Memory] = {}
         self._private: list[Memory] = []
 
     def start(self, core: int) -> None:
@@ -34,9 +34,13 @@ class Machine:
         for memory in (*self._local.values(), *self._private):
             memory.forget()
 
-    def at(self, op: Operation, label: str, type_: MemRefType[Attribute], offset: int) -> Reference:
+    def lanes_of(self, type_: MemRefType[Attribute]) -> int:
+        """How many memories hold a buffer of `type_`: the unified buffer exists once for each lane."""
+        return self.target.vec_per_cube if mem_of(type_).space is Space.UB else 1
+
+    def at(self, op: Operation, label: str, type_: MemRefType[Attribute], offset: int, lane: int = 0) -> Reference:
         """The buffer of `type_` at a byte offset of its memory. Raises `CompileError` at `op` if it does not fit."""
-        memory = self._memory(mem_of(type_).space)
+        memory = self._memory(mem_of(type_).space, lane)
         end = offset + bytes_of(type_)
         if end > memory.size:
             raise CompileError.at(op, f'"{label}" lies at bytes [{offset}, {end}) of {memory.space}, which has {memory.size}')
@@ -50,12 +54,12 @@ class Machine:
             self._private.append(memory)
         return _reference(memory, label, type_, 0), memory
 
-    def _memory(self, space: Space) -> Memory:
+    def _memory(self, space: Space, lane: int) -> Memory:
         if space is Space.GM:
             return self.arena
-        if space not in self._local:
-            self._local[space] = Memory(space, self.target.capacity(space), self.checked)
-        return self._local[space]
+        if (space, lane) not in self._local:
+            self._local[space, lane] = Memory(space, self.target.capacity(space), self.checked)
+        return self._local[space, lane]
 
 
 def _reference(memory: Memory, label: str, type_: MemRefType[Attribute], offset: int) -> Reference:

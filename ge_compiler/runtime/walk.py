@@ -18,6 +18,7 @@ from xdsl.traits import IsTerminator
 
 from ge_compiler.dialects import LEVELS
 from ge_compiler.dialects.diagnostics import CompileError, Note, source_location
+from ge_compiler.runtime.lanes import KNOWS_LANES, LaneRegisters, in_lane, is_cube_work
 
 Registers = list[Any]
 Step = Callable[[Registers], None]
@@ -50,6 +51,8 @@ class Frame:
     """Numbers the values of one function and compiles its blocks."""
 
     table: Table
+    lanes: int = 1
+    """Vector lanes of a cluster."""
     initial: Registers = field(default_factory=list[Any])
     """The registers of a call before it starts: constants stand in their places."""
     codes: list[Code] = field(default_factory=list[Code])
@@ -87,9 +90,33 @@ class Frame:
         if factory is None:
             raise CompileError.at(op, "cannot be executed: it has no meaning in a function that runs")
         try:
-            return factory(op, self)
+            step = factory(op, self)
+            if step is None or self.lanes == 1 or op.regions or op.name in KNOWS_LANES:
+                return step
+            return self._in_lanes(op, step)
         except CompileError as error:
             raise error if source_location(error.location) else CompileError.at(op, error.message, *error.notes) from error
+
+
+    def _in_lanes(self, op: Operation, step: Step) -> Step:
+        """The step of a cluster: once for the cube, else in every lane. Outside grids there are no lanes yet."""
+        results, once = self.slots(op.results), is_cube_work(op)
+
+        def run(r: Registers) -> None:
+            if not isinstance(r, LaneRegisters):
+                step(r)
+            elif once:
+                step(r.lanes[0])
+                for slot in results:
+                    r[slot] = r.lanes[0][slot]
+            else:
+                for lane, registers in enumerate(r.lanes):
+                    try:
+                        step(registers)
+                    except CompileError as error:
+                        raise in_lane(error, op, lane) from error
+
+        return run
 
 
 def _is_instruction(op: Operation) -> bool:
@@ -108,13 +135,13 @@ def noting(op: Operation, note: Callable[[], str]) -> Generator[None]:
 class Function:
     """A compiled function: call it with one value per argument; it gives one value per result."""
 
-    def __init__(self, op: FuncOp, table: Table) -> None:
+    def __init__(self, op: FuncOp, table: Table, lanes: int = 1) -> None:
         if len(op.body.blocks) != 1:
             raise CompileError.at(
                 op, f"@{op.sym_name.data} has no body to execute" if op.is_declaration else "only one block can be executed"
             )
         self.op = op
-        frame = Frame(table)
+        frame = Frame(table, lanes)
         block = op.body.block
         self._arguments = frame.slots(block.args)
         self._code = frame.code(block)

@@ -21,6 +21,7 @@ from ge_compiler.dialects.semantics import Array
 from ge_compiler.dialects.types import buffer_type
 from ge_compiler.runtime.bounds import check_room
 from ge_compiler.runtime.interpreters.tensors import casting, check_contraction, check_matrix, repeated
+from ge_compiler.runtime.lanes import per_lane
 from ge_compiler.runtime.machine import Machine
 from ge_compiler.runtime.memory import Reference, Region
 from ge_compiler.runtime.walk import Factory, Frame, Registers, Step, Table
@@ -36,7 +37,9 @@ def _dtype(value: SSAValue) -> np.dtype[np.generic]:
 def _at(machine: Machine) -> Factory:
     def factory(op: buf.AtOp, frame: Frame) -> Step | None:
         label = op.label.data
-        slots = [machine.at(op, label, buffer_type(op.result), offset) for offset in op.offsets.get_values()]
+        type_ = buffer_type(op.result)
+        lanes = range(machine.lanes_of(type_))
+        slots = [per_lane([machine.at(op, label, type_, offset, lane) for lane in lanes]) for offset in op.offsets.get_values()]
         if op.slot is None:
             frame.set_constant(op.result, slots[0])
             return None
@@ -54,11 +57,13 @@ def _at(machine: Machine) -> Factory:
 
 def _alloc(machine: Machine) -> Factory:
     def factory(op: buf.AllocOp, frame: Frame) -> Step:
-        reference, memory = machine.private(op.label.data, buffer_type(op.result))
-        result = frame.slot(op.result)
+        type_ = buffer_type(op.result)
+        buffers = [machine.private(op.label.data, type_) for _ in range(machine.lanes_of(type_))]
+        reference, result = per_lane([reference for reference, _ in buffers]), frame.slot(op.result)
 
         def step(r: Registers) -> None:
-            memory.forget()
+            for _, memory in buffers:
+                memory.forget()
             r[result] = reference
 
         return step
@@ -301,9 +306,7 @@ def _block_idx(machine: Machine) -> Factory:
 
 def _sub_block_idx(machine: Machine) -> Factory:
     def factory(op: npu.SubBlockIdxOp, frame: Frame) -> None:
-        if machine.target.vec_per_cube != 1:
-            raise CompileError.at(op, f"cannot be executed: {machine.target.name} has {machine.target.vec_per_cube} vector lanes")
-        frame.set_constant(op.result, 0)
+        frame.set_constant(op.result, per_lane(range(machine.target.vec_per_cube)))
 
     return factory
 

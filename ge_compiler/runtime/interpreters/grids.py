@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ge_compiler.dialects import tile
+from ge_compiler.runtime.lanes import LaneRegisters
 from ge_compiler.runtime.machine import Machine
 from ge_compiler.runtime.walk import Frame, Registers, Step, Table, noting
 
@@ -38,7 +39,7 @@ def grid_table(machine: Machine, shuffler: random.Random | None) -> Table:
         return grid(op, frame, [blocks[core::cores] for core in range(min(cores, len(blocks)))], frame.slot(op.trip))
 
     def grid(op: tile.GridOp, frame: Frame, lives: Sequence[Sequence[_Block]], trip: int | None) -> Step:
-        slots, code = frame.slots(op.points), frame.code(op.body.block)
+        slots, code, lanes = frame.slots(op.points), frame.code(op.body.block), frame.lanes
 
         def step(r: Registers) -> None:
             order = list(lives)
@@ -52,7 +53,7 @@ def grid_table(machine: Machine, shuffler: random.Random | None) -> Table:
                     if trip is not None:
                         r[trip] = count
                     with noting(op, lambda block=block: f"in block {block.point} of this grid"):
-                        code.run(r)
+                        code.run(r if lanes == 1 else LaneRegisters(r, lanes))
 
         return step
 
