@@ -20,7 +20,8 @@ class Inserter:
         block = self.anchor.parent
         assert block is not None, "the anchor is in no block"
         op.location = self.anchor.location
-        if op.results and hint is not None:
+        # A layer of an nn.Sequential is named by a number, which no value may be.
+        if op.results and op.results[0].is_valid_name(hint):
             op.results[0].name_hint = hint
         block.insert_op_before(op, self.anchor)
         return op
