@@ -21,14 +21,20 @@ def verify_module(module: ModuleOp) -> None:
         _check_attributes(op)  # first: a misspelt attribute is why other rules fail
     try:
         module.verify()
-    except VerifyException as error:
+    except CompileError:
+        raise
+    except Exception as error:
         _raise_at_culprit(module, error)
     for region in module.regions:
         _check_region(region, set())
 
 
-def _raise_at_culprit(module: ModuleOp, error: VerifyException) -> NoReturn:
-    """xDSL's checks of blocks and terminators do not say which op they are about: look for it."""
+def _raise_at_culprit(module: ModuleOp, error: Exception) -> NoReturn:
+    """
+    xDSL's checks of blocks and terminators do not say which op they are about: look for it.
+
+    Since ops are verified before those that hold them, a verifier may also stumble over an invalid op around its own.
+    """
     for op in module.walk():
         try:
             op.verify(verify_nested_ops=False)
@@ -36,6 +42,8 @@ def _raise_at_culprit(module: ModuleOp, error: VerifyException) -> NoReturn:
             raise CompileError.at(op, str(found).removeprefix(f"Operation {op.name} ")) from error
         if any(not block.ops for region in op.regions for block in region.blocks) and op.name in str(error):
             raise CompileError.at(op, "has an empty block where a terminator is expected") from error
+    if not isinstance(error, VerifyException):
+        raise error
     raise CompileError.at(module, str(error)) from error
 
 
@@ -68,6 +76,8 @@ def _defined_in(block: Block) -> list[SSAValue]:
 def _check_block(block: Block, available: set[SSAValue]) -> None:
     available.update(block.args)
     for op in block.ops:
+        if twice := op.properties.keys() & op.attributes.keys():
+            raise CompileError.at(op, f"has '{min(twice)}' both as a property and as an attribute")
         for index, operand in enumerate(op.operands):
             if operand not in available:
                 raise _not_available(op, index, operand)
