@@ -151,23 +151,25 @@ class WaitFlagOp(FlagOp):
 
 
 class CrossCoreFlagOp(_NumberedOp):
-    """Orders a pipe of the cube and a pipe of the vector lanes of one cluster."""
+    """Orders a pipe of the cube and a pipe of the vector lanes of one cluster; `event` is a name as for flags of one core."""
 
     pipe = prop_def(PipeAttr)
+    event = opt_prop_def(StringAttr)
 
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$pipe `` custom<DynamicIndexList>($number, $static_number) attr-dict"
+    assembly_format = "$pipe `` custom<DynamicIndexList>($number, $static_number) (`event` $event^)? attr-dict"
 
-    def __init__(self, pipe: str, number: SSAValue | int):
+    def __init__(self, pipe: str, number: SSAValue | int, event: str | None = None):
         dynamic, static = split_index_list([number])
-        super().__init__(operands=[dynamic], properties={"pipe": PipeAttr(StringAttr(pipe)), "static_number": static})
+        properties = {"pipe": PipeAttr(StringAttr(pipe)), "static_number": static}
+        super().__init__(operands=[dynamic], properties=properties | ({} if event is None else {"event": StringAttr(event)}))
 
     def verify_(self) -> None:
         self.unit_named(self.pipe)
         target = self.target()
         if target is not None and not target.is_split:
             raise VerifyException(f"needs a cube and vector lanes on cores of their own, but {target.name} has them on one")
-        self.verify_number(None if target is None else target.cross_core_ids)
+        self.verify_number(None if target is None or self.event is not None else target.cross_core_ids)
 
 
 @irdl_op_definition
