@@ -61,3 +61,51 @@ func.func private @functions(%x: tensor<4x8xf32>, %out: tensor<4x8xf32>) {
   tile.store %relu into %out[0, 0] : !t into tensor<4x8xf32>
   func.return
 }
+
+// A matmul: loads, moves and the cube's instruction, in a grid and a loop; offsets and extents are constants or index values.
+// CHECK-LABEL: func.func private @product
+// CHECK-SAME:  attributes {schedule = #tile.schedule<m = 16, n = 16, k = 32, k0 = 32>}
+func.func private @product(%a: tensor<20x32xf16>, %b: tensor<16x32xf16>, %out: tensor<20x16xf16>, %n: index)
+    attributes {schedule = #tile.schedule<k0 = 32, m = 16, n = 16, k = 32>} {
+  %true = arith.constant true
+  // CHECK: tile.forall (%i, %j) in (2, 1) {
+  tile.forall (%i, %j) in (2, 1) {
+    // CHECK-NEXT: %a1 = tile.load %a[%i, 0] valid [%n, 32] : tensor<20x32xf16> to tensor<16x32xf16, #npu.mem<l1>>
+    %a1 = tile.load %a[%i, 0] valid [%n, 32] : tensor<20x32xf16> to tensor<16x32xf16, #npu.mem<l1>>
+    // CHECK-NEXT: %b1 = tile.load %b[0, 0] valid [16, 32] : tensor<16x32xf16> to tensor<16x32xf16, #npu.mem<l1>>
+    %b1 = tile.load %b[0, 0] valid [16, 32] : tensor<16x32xf16> to tensor<16x32xf16, #npu.mem<l1>>
+    // CHECK-NEXT: %undef = tile.undef : tensor<16x16xf32, #npu.mem<l0c>>
+    %undef = tile.undef : tensor<16x16xf32, #npu.mem<l0c>>
+    // CHECK-NEXT: %a0 = tile.move %a1[0, 0] valid [%n, 32] : tensor<16x32xf16, #npu.mem<l1>> to tensor<16x32xf16, #npu.mem<l0a>>
+    %a0 = tile.move %a1[0, 0] valid [%n, 32] : tensor<16x32xf16, #npu.mem<l1>> to tensor<16x32xf16, #npu.mem<l0a>>
+    // CHECK-NEXT: %b0 = tile.move %b1[0, 0] valid [32, 16] {transpose} : tensor<16x32xf16, #npu.mem<l1>> to tensor<32x16xf16, #npu.mem<l0b>>
+    %b0 = tile.move %b1[0, 0] valid [32, 16] {transpose} : tensor<16x32xf16, #npu.mem<l1>> to tensor<32x16xf16, #npu.mem<l0b>>
+    // CHECK-NEXT: %c = tile.mmad %a0, %b0, %undef init %true : tensor<16x32xf16, #npu.mem<l0a>>, tensor<32x16xf16, #npu.mem<l0b>>, tensor<16x16xf32, #npu.mem<l0c>> -> tensor<16x16xf32, #npu.mem<l0c>>
+    %c = tile.mmad %a0, %b0, %undef init %true : tensor<16x32xf16, #npu.mem<l0a>>, tensor<32x16xf16, #npu.mem<l0b>>, tensor<16x16xf32, #npu.mem<l0c>> -> tensor<16x16xf32, #npu.mem<l0c>>
+    // CHECK-NEXT: %u = tile.move %c[0, 0] valid [%n, 16] : tensor<16x16xf32, #npu.mem<l0c>> to tensor<16x16xf32, #npu.mem<ub>>
+    %u = tile.move %c[0, 0] valid [%n, 16] : tensor<16x16xf32, #npu.mem<l0c>> to tensor<16x16xf32, #npu.mem<ub>>
+    // CHECK-NEXT: %h = tile.cast %u : tensor<16x16xf32, #npu.mem<ub>> to tensor<16x16xf16, #npu.mem<ub>>
+    %h = tile.cast %u : tensor<16x16xf32, #npu.mem<ub>> to tensor<16x16xf16, #npu.mem<ub>>
+    // CHECK-NEXT: tile.store %h into %out[%i, 0] : tensor<16x16xf16, #npu.mem<ub>> into tensor<20x16xf16>
+    tile.store %h into %out[%i, 0] : tensor<16x16xf16, #npu.mem<ub>> into tensor<20x16xf16>
+  }
+  func.return
+}
+
+// Constants, repetitions and other shapes; a layout is printed where it is not the space's own.
+// CHECK-LABEL: func.func private @constants
+func.func private @constants(%x: tensor<20xf16>, %m: index) {
+  // CHECK-NEXT: %v = tile.view %x : tensor<20xf16> to tensor<1x20xf16>
+  %v = tile.view %x : tensor<20xf16> to tensor<1x20xf16>
+  // CHECK-NEXT: %n = tile.load %v[0, 0] valid [1, 20] : tensor<1x20xf16> to tensor<1x20xf16, #npu.mem<l1, nd>>
+  %n = tile.load %v[0, 0] valid [1, 20] : tensor<1x20xf16> to tensor<1x20xf16, #npu.mem<l1, nd>>
+  // CHECK-NEXT: %f = tile.full 1.000000e+00 : f32 valid [1, %m] to tensor<1x8xf32, #npu.mem<ub>>
+  %f = tile.full 1.0 : f32 valid [1, %m] to tensor<1x8xf32, #npu.mem<ub, nd>>
+  // CHECK-NEXT: %i = tile.full 7 : i32 valid [1, 1] to tensor<1x1xi32, #npu.mem<ub>>
+  %i = tile.full 7 : i32 valid [1, 1] to tensor<1x1xi32, #npu.mem<ub>>
+  // CHECK-NEXT: %b = tile.broadcast %f valid [4, %m] : tensor<1x8xf32, #npu.mem<ub>> to tensor<4x8xf32, #npu.mem<ub>>
+  %b = tile.broadcast %f valid [4, %m] : tensor<1x8xf32, #npu.mem<ub>> to tensor<4x8xf32, #npu.mem<ub>>
+  // CHECK-NEXT: %s = tile.muls %i {scalar = -3 : i32} : tensor<1x1xi32, #npu.mem<ub>> -> tensor<1x1xi32, #npu.mem<ub>>
+  %s = tile.muls %i {scalar = -3 : i32} : tensor<1x1xi32, #npu.mem<ub>> -> tensor<1x1xi32, #npu.mem<ub>>
+  func.return
+}
