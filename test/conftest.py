@@ -97,6 +97,12 @@ def _cat(arguments: list[str], stdin: str) -> Result:
 COMMANDS: dict[str, Command] = {"ge-opt": _ge_opt, "gec": _gec, "filecheck": _filecheck, "not": _not, "cat": _cat}
 
 
+@pytest.fixture
+def commands() -> dict[str, Command]:
+    """The commands that can be run in this process."""
+    return COMMANDS
+
+
 # ---- RUN lines --------------------------------------------------------------------------------------------------------
 
 _RUN = re.compile(r"//\s*RUN:\s*(.*)")

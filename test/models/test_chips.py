@@ -1,0 +1,33 @@
+"""Every chip that ships computes the same model, at every level, by the rule of tolerances."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+import ge_compiler as ge
+from ge_compiler.dialects import LEVELS
+from ge_compiler.dialects.target import available_targets
+from ge_compiler.lowering.from_torch.dtypes import to_numpy
+from ge_compiler.lowering.from_torch.golden import golden
+from ge_compiler.runtime.accuracy import identical, measure
+
+
+NOT_YET = {"Ascend910B2": pytest.mark.xfail(reason="instructions of its two core kinds are not ordered yet", strict=True)}
+
+
+@pytest.mark.parametrize("target", [pytest.param(name, marks=NOT_YET.get(name, ())) for name in available_targets()])
+@pytest.mark.parametrize("rows", [1, 37])
+def test_every_level_is_within_the_tolerance(target: str, rows: int) -> None:
+    torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
+    model = nn.Sequential(nn.Linear(100, 150), nn.GELU(), nn.Linear(150, 70), nn.Tanh())
+    x = torch.randn(rows, 100)
+    program = ge.compile(model, (x,), dtype="f16", target=target)
+    truth = golden(model, (x,), dtype="f16")
+    results = {level: program.run([to_numpy(x.half())], level)[0] for level in LEVELS}
+    for level, y in results.items():
+        metrics = measure(y, truth.reference[0], truth.eager[0])
+        assert metrics.within, (level, metrics)
+    assert identical(results["buf"], results["tile"])
+    assert identical(results["npu"], results["buf"])
