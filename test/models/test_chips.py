@@ -13,7 +13,6 @@ from ge_compiler.lowering.from_torch.dtypes import to_numpy
 from ge_compiler.lowering.from_torch.golden import golden
 from ge_compiler.runtime.accuracy import identical, measure
 
-
 NOT_YET = {"Ascend910B2": pytest.mark.xfail(reason="instructions of its two core kinds are not ordered yet", strict=True)}
 
 
