@@ -72,10 +72,11 @@ def execute(
     module or the program is at fault.
     """
     main = _main_of(module)
+    on_memory = _on_memory(main)
     with _one_thread(), np.errstate(all="ignore"):
-        _on_memory(main)
         run = _Run(module, main, weights, check, block_order)
-        results = run.main(_check_inputs(main, inputs))
+        arrays = _check_inputs(main, inputs)
+        results = run.on_memory(arrays) if on_memory else run.on_tensors(arrays)
     if statistics is not None:
         run.report(statistics)
     return [_own(result, [*inputs, *weights.values()]) for result in results]
@@ -141,9 +142,8 @@ def _check_inputs(main: FuncOp, inputs: Sequence[Array]) -> list[Array]:
         fits = len(shape) == array.ndim and all(size in (got, -1) or size < 0 for size, got in zip(shape, array.shape, strict=True))
         if not fits or array.dtype != dtype_of(element):
             name = main.body.block.args[i].name_hint
-            raise CompileError.at(
-                main, f"input #{i}{f' (%{name})' if name else ''} must be {type_}, got {show(array.shape)} of {array.dtype}"
-            )
+            which = f"input #{i} (%{name})" if name else f"input #{i}"
+            raise CompileError.at(main, f"{which} must be {type_}, got {show(array.shape)} of {array.dtype}")
     return [np.ascontiguousarray(array).reshape(array.shape) for array in inputs]
 
 
@@ -170,10 +170,13 @@ class _Run:
         }
         return {**CONTROL, **TENSORS, **buffer_table(self._machine), **grid_table(self._machine, self._random), **forms, **own}
 
-    def main(self, inputs: Sequence[Array]) -> list[Array]:
+    def on_tensors(self, inputs: Sequence[Array]) -> list[Array]:
+        """The results of `@main`."""
+        return self._function(self._main)(*inputs)
+
+    def on_memory(self, inputs: Sequence[Array]) -> list[Array]:
+        """What `@main` leaves in its last arguments."""
         function = self._function(self._main)
-        if not _on_memory(self._main):
-            return function(*inputs)
         arguments = self._main.body.block.args
         count = len(arguments) - len(inputs)
         names = [f"%{a.name_hint}" if a.name_hint else f"argument #{i} of @main" for i, a in enumerate(arguments)]
