@@ -97,7 +97,6 @@ class Frame:
         except CompileError as error:
             raise error if source_location(error.location) else CompileError.at(op, error.message, *error.notes) from error
 
-
     def _in_lanes(self, op: Operation, step: Step) -> Step:
         """The step of a cluster: once for the cube, else in every lane. Outside grids there are no lanes yet."""
         results, once = self.slots(op.results), is_cube_work(op)
