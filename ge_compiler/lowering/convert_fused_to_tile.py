@@ -156,7 +156,7 @@ class _Kernel:
 
     def store(self, x: SSAValue, result: int) -> None:
         type_ = tensor_type(x)
-        if type_.get_shape() != self.shape.part:
+        if self.shape.is_repeated(type_.get_shape()):
             whole = on_chip(self.shape.part, type_.get_element_type(), Space.UB)
             x = self.writer.value(tile.BroadcastOp(x, self.lane_extents, whole), "repeated")
         self.writer.add(tile.StoreOp(x, self.view(self.outputs[result], self.domain.sizes), self._lane_offsets()))

@@ -1,9 +1,9 @@
 """
-Choose the tile sizes that a kernel's schedule leaves open, and check those that it gives.
+Choose the keys that a kernel's schedule leaves open, and check those that it gives.
 
     func.func private @MatMulV2(...) attributes {schedule = #tile.schedule<k0 = 64>} { ... }
     // becomes
-    func.func private @MatMulV2(...) attributes {schedule = #tile.schedule<m = 32, n = 32, k = 256, k0 = 64>} { ... }
+    func.func private @MatMulV2(...) attributes {schedule = #tile.schedule<m = 32, n = 32, k = 256, k0 = 64, l1 = 2, ...>} { ... }
 
 The rule stands in `tiling/schedules.py`. An illegal schedule is an error with a byte table and the smallest change that makes it legal.
 """
@@ -34,8 +34,8 @@ def parse_tiling(text: str) -> tuple[str, Schedule]:
         if key not in tile.SCHEDULE_KEYS:
             keys = ", ".join(tile.SCHEDULE_KEYS)
             raise CompileError(f"tiling '{text}': '{key}' is not a key of a schedule{did_you_mean(key, tile.SCHEDULE_KEYS)}; keys: {keys}")
-        if not colon or not value.isdecimal() or int(value) < 1:
-            raise CompileError(f"tiling '{text}': {key} must be a positive integer, got '{value}'")
+        if not colon or not value.isdecimal() or not tile.in_range(key, int(value)):
+            raise CompileError(f"tiling '{text}': {key} must be {tile.expected_of(key)}, got '{value}'")
         if key in schedule:
             raise CompileError(f"tiling '{text}': {key} is given twice")
         schedule[key] = int(value)
@@ -85,7 +85,9 @@ def _schedule(kernel: FuncOp, given: Schedule, target: NpuTarget) -> Schedule:
         message = f"@{kernel.sym_name.data} is a vector kernel and does not use {', '.join(unused)}; its keys: {', '.join(keys)}"
         raise CompileError.at(kernel, message)
     # Where nothing fits around what is given, the smallest tile shows by how much.
-    smallest = {"m": 16, "n": 16, "k": given.get("k0", 16), "k0": given.get("k", 16), **given}
+    skew = given.get("skew", 0)
+    slots = {"l1": 1 + skew, "l0": 1, "ub": 1, "skew": skew}
+    smallest = {"m": 16, "n": 16, "k": given.get("k0", 16), "k0": given.get("k", 16), **slots, **given}
     schedule = choose(domain, given, target) or {key: smallest[key] for key in keys}
     check(domain, kernel, schedule, target)
     return schedule

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -25,7 +26,9 @@ from ge_compiler.tools.opt.pass_manager import PassManager
 
 Array = np.ndarray[Any, Any]
 LEVELS = ("fused", "tile", "buf", "npu")
-DTYPES = {"f16": np.float16, "f32": np.float32, "i32": np.int32}
+DTYPES: dict[str, Any] = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "i32": np.int32}
+CHIPS = {"Ascend910A": ("f16",), "Ascend910B2": ("f16", "bf16", "f32")}
+"""Targets, and the floats that their cubes multiply."""
 
 UNARY = {
     "Abs": np.abs,
@@ -48,6 +51,7 @@ INTEGER = ("Neg", "Relu", "Square")
 class Program:
     """The text of `@main`, its inputs, and the f64 value of everything in it."""
 
+    chip: str
     dtype: str
     lines: list[str] = field(default_factory=list[str])
     inputs: list[Array] = field(default_factory=list[Array])
@@ -75,7 +79,7 @@ class Program:
     def text(self, result: str) -> str:
         arguments = ", ".join(f"%in{i + 1}: {self.type(x.shape)}" for i, x in enumerate(self.inputs))
         type_ = self.type(self.truth[result].shape)
-        return "\n".join([f"func.func @main({arguments}) -> {type_} {{", *self.lines, f"  func.return {result} : {type_}", "}"])
+        return "\n".join([f'module attributes {{ge.target = "{self.chip}"}} {{', f"func.func @main({arguments}) -> {type_} {{", *self.lines, f"  func.return {result} : {type_}", "}", "}"])
 
 
 SIZES = st.one_of(st.integers(0, 4), st.integers(5, 40), st.sampled_from([16, 31, 32, 33, 48, 64, 65, 100, 130]))
@@ -104,7 +108,8 @@ def _elementwise_chain(draw: Any, program: Program, value: str, length: int) -> 
 
 @st.composite
 def elementwise_programs(draw: Any) -> tuple[Program, str]:
-    program = Program(draw(st.sampled_from(["f16", "f32", "i32"])))
+    chip = draw(st.sampled_from(sorted(CHIPS)))
+    program = Program(chip, draw(st.sampled_from(sorted({*CHIPS[chip], "f32", "i32"}))))
     shape = tuple(draw(st.lists(SIZES, max_size=4)))
     while math.prod(shape) > 20_000:
         shape = shape[1:]
@@ -115,7 +120,8 @@ def elementwise_programs(draw: Any) -> tuple[Program, str]:
 
 @st.composite
 def matmul_programs(draw: Any) -> tuple[Program, str]:
-    program = Program("f16")
+    chip = draw(st.sampled_from(sorted(CHIPS)))
+    program = Program(chip, draw(st.sampled_from(CHIPS[chip])))
     m, n, k = draw(SIZES), draw(SIZES), draw(SIZES)
     batch = tuple(draw(st.lists(st.integers(0, 3), max_size=2)))
     swap_a, swap_b = draw(st.booleans()), draw(st.booleans())
@@ -173,7 +179,7 @@ def check_levels(program: Program, result: str, schedule: dict[str, int]) -> Non
     assert identical(values["tile"], values["buf"]) and identical(values["buf"], values["npu"])
 
 
-RANDOM = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+RANDOM = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @RANDOM
@@ -189,7 +195,7 @@ def test_matmul_kernels_agree_at_every_level(drawn: tuple[Program, str], schedul
 
 
 def test_a_schedule_that_does_not_fit_is_refused() -> None:
-    program = Program("f16")
+    program = Program("Ascend910A", "f16")
     program.inputs = [np.zeros((512, 512), np.float16), np.zeros((512, 512), np.float16)]
     program.truth = {f"%in{i + 1}": x for i, x in enumerate(program.inputs)}
     result = program.apply("MatMulV2", ["%in1", "%in2"], np.zeros((512, 512)))

@@ -37,11 +37,20 @@ def check_yielded(loop: ForOp, index: int, carried: Tile, yielded: Tile) -> None
     """Raises `CompileError` if the tile that goes round a loop comes back in another buffer, or with extents of the loop's own."""
     if yielded.buffer is not carried.buffer:
         message = f"carries tile #{index}, but its body yields {_name(yielded.buffer)}, a tile in another buffer"
-        raise CompileError.at(loop, f"{message}; only tile.mmad updates the tile it is given")
+        raise CompileError.at(loop, f"{message}; only tile.mmad updates the tile it is given, others need slots = 2")
     for extent in yielded.extents:
         if isinstance(extent, SSAValue) and _is_inside(extent, loop):
             message = f"yields tile #{index} with the extent {_name(extent)}, which its own body computes"
             raise CompileError.at(loop, f"{message}; compute the extents of an accumulator before the loop")
+
+
+def check_rotating(loop: ForOp, index: int) -> None:
+    """Raises `CompileError` if a loop whose tiles take turns starts with one from elsewhere, or leaves one behind."""
+    if not isinstance(loop.iter_args[index].owner, UndefOp):
+        raise CompileError.at(loop, f"carries tile #{index} from slot to slot; it must start as tile.undef, with nothing to read in trip 0")
+    if loop.results[index].uses:
+        user = next(iter(loop.results[index].uses)).operation
+        raise CompileError.at(user, "uses the tile that a loop loaded last; load it after the loop", Note("the loop", loop.location))
 
 
 def _is_inside(value: SSAValue, loop: ForOp) -> bool:

@@ -26,7 +26,7 @@ from ge_compiler.dialects.tile import (
     UndefOp,
     ViewOp,
 )
-from ge_compiler.dialects.types import buffer_type, tensor_type
+from ge_compiler.dialects.types import Buffer, buffer_type, tensor_type
 from ge_compiler.lowering.bufferization.buffers import (
     Extent,
     Labels,
@@ -37,7 +37,7 @@ from ge_compiler.lowering.bufferization.buffers import (
     memref_of,
     update_signature,
 )
-from ge_compiler.lowering.bufferization.in_place import check_in_place, check_yielded
+from ge_compiler.lowering.bufferization.in_place import check_in_place, check_rotating, check_yielded
 from ge_compiler.lowering.bufferization.workspaces import Workspaces
 from ge_compiler.transforms.rewriting.inserter import Inserter
 
@@ -65,6 +65,8 @@ class _KernelBufferizer:
         self.workspaces = workspaces
         self.labels = Labels()
         self.tiles: dict[SSAValue, Tile] = {}
+        self.label_of: dict[SSAValue, str] = {}
+        """Labels of tiles that a loop refers to before they are made."""
 
     def block(self, block: Block) -> None:
         for op in list(block.ops):
@@ -109,26 +111,47 @@ class _KernelBufferizer:
         self.replace(op, MmadOp(op.a, op.b, out, op.init), out)
 
     def loop(self, loop: ForOp) -> None:
-        """A loop that carries tiles updates their buffers in place and carries only what is left."""
+        """A loop updates the tiles it carries in place, or finds them in the slots of the trip before; it carries only what is left."""
         _, *arguments = loop.body.block.args
-        carried = [i for i, argument in enumerate(arguments) if isinstance(argument.type, TensorType)]
-        tiles = [self.take_over(loop, loop.iter_args[i], loop.results[i]) for i in carried]
-        for i, tile in zip(carried, tiles, strict=True):
+        rotating = self.rotate(loop)
+        in_place = [i for i, a in enumerate(arguments) if isinstance(a.type, TensorType) and i not in rotating]
+        tiles = [self.take_over(loop, loop.iter_args[i], loop.results[i]) for i in in_place]
+        for i, tile in zip(in_place, tiles, strict=True):
             arguments[i].replace_all_uses_with(self.define(loop, tile))
         self.block(loop.body.block)
         last = loop.body.block.last_op
         assert isinstance(last, YieldOp)
-        yielded = [self.read(last, last.operands[i]) for i in carried]
-        for i, before, after in zip(carried, tiles, yielded, strict=True):
+        yielded = [self.read(last, last.operands[i]) for i in in_place]
+        for i, before, after in zip(in_place, tiles, yielded, strict=True):
             check_yielded(loop, i, before, after)
-        if not carried:
+        if not in_place and not rotating:
             return
-        rest = _without_carried(loop, last, carried)
+        rest = _without_carried(loop, last, sorted([*in_place, *rotating]))
         results = iter(rest.results)
         for i, result in enumerate(loop.results):
-            new = self.define(loop, yielded[carried.index(i)]) if i in carried else next(results)
-            result.replace_all_uses_with(new)
+            if i not in rotating:
+                new = self.define(loop, yielded[in_place.index(i)]) if i in in_place else next(results)
+                result.replace_all_uses_with(new)
         _erase(loop)
+
+    def rotate(self, loop: ForOp) -> list[int]:
+        """The carried tiles, by index, that are made anew in every trip: what the loop carries is the slot of the trip before."""
+        last = loop.body.block.last_op
+        assert isinstance(last, YieldOp)
+        rotating: list[int] = []
+        for i, argument in enumerate(loop.body.block.args[1:]):
+            made = last.operands[i].owner
+            if isinstance(made, TileOp) and made.slot_count > 1:
+                check_rotating(loop, i)
+                name = made.results[0].name_hint or made.name.partition(".")[2]
+                label = self.label_of[made.results[0]] = self.labels.unique(name)
+                first = loop.body.block.first_op
+                assert first is not None
+                type_ = memref_of(tensor_type(argument))
+                before = Inserter(first)(buf.AllocOp(label, type_, made.slot_count, age=1), argument.name_hint)
+                argument.replace_all_uses_with(self.define(first, Tile(before.result, _whole(type_))))
+                rotating.append(i)
+        return rotating
 
     def read(self, op: Operation, value: SSAValue) -> Tile:
         """The tile that an operand of `op` is."""
@@ -141,19 +164,20 @@ class _KernelBufferizer:
         """The tile that `op` updates in place; a buffer of its own if nobody has written to it."""
         if isinstance(value.owner, UndefOp):
             buffer = self.allocate(op, result, value.name_hint or "acc")
-            rows, columns = buffer_type(buffer).get_shape()
-            return Tile(buffer, (rows, columns))
+            return Tile(buffer, _whole(buffer_type(buffer)))
         if value not in self.tiles:
             raise CompileError.at(op, f"updates {value.type} in place, which is no tile in an on-chip memory")
         return self.tiles[value]
 
     def allocate(self, op: Operation, result: SSAValue, fallback: str | None = None) -> SSAValue:
-        type_ = tensor_type(result)
+        type_, slots = tensor_type(result), op.slot_count if isinstance(op, TileOp) else 1
         if mem_of(type_).space is Space.GM:
+            if slots > 1:
+                raise CompileError.at(op, "has several slots, but a tile in global memory has one")
             return self.workspaces.of_core(op, type_, result.name_hint or "workspace")
         name = result.name_hint or fallback or op.name.partition(".")[2]
-        label = self.labels.unique(name)
-        return Inserter(op)(buf.AllocOp(label, memref_of(type_)), name).result
+        label = self.label_of.get(result) or self.labels.unique(name)
+        return Inserter(op)(buf.AllocOp(label, memref_of(type_), slots), name).result
 
     def define(self, op: Operation, tile: Tile) -> SSAValue:
         """The value that stands for `tile` from here on."""
@@ -162,7 +186,7 @@ class _KernelBufferizer:
         return view
 
     def replace(self, op: Operation, new: Operation, out: SSAValue) -> None:
-        new.attributes |= op.attributes
+        new.attributes |= {name: value for name, value in op.attributes.items() if name != "slots"}
         Inserter(op)(new)
         op.results[0].replace_all_uses_with(out)
         _erase(op)
@@ -200,7 +224,8 @@ def _broadcast(op: Operation, tiles: Sequence[Tile]) -> tuple[Extent, Extent]:
     """The extents of an elementwise result: an operand with room for one row (column) follows the others."""
     result: list[Extent] = []
     for axis, name in enumerate(("rows", "columns")):
-        wide = {tile.extents[axis] for tile in tiles if buffer_type(tile.buffer).get_shape()[axis] != 1}
+        # A tile with room for one row may also have none: then its extent is named, and those of a constant row follow it.
+        wide = {tile.extents[axis] for tile in tiles if buffer_type(tile.buffer).get_shape()[axis] != 1 or tile.extents[axis] != 1}
         if len(wide) > 1:
             shown = " and ".join(sorted(_show(extent) for extent in wide))
             raise CompileError.at(op, f"cannot tell that its operands have equally many valid {name}: {shown}; name one extent for both")
@@ -220,6 +245,11 @@ def _without_carried(loop: ForOp, last: YieldOp, carried: Sequence[int]) -> ForO
     rest = ForOp(loop.lb, loop.ub, loop.step, [loop.iter_args[i] for i in keep], loop.detach_region(loop.body))
     rest.attributes |= loop.attributes
     return Inserter(loop)(rest)
+
+
+def _whole(type_: Buffer) -> tuple[Extent, Extent]:
+    rows, columns = type_.get_shape()
+    return rows, columns
 
 
 def _check_written(op: Operation, value: SSAValue) -> None:

@@ -26,9 +26,11 @@ class Held:
     element: Attribute
     first: int
     last: int
+    slots: int = 1
 
     @property
     def bytes(self) -> int:
+        """Bytes of one slot."""
         return tile_bytes(self.shape, element_bytes(self.element), self.space, DEFAULT_LAYOUT[self.space])
 
 
@@ -55,10 +57,15 @@ class _Recorder:
 
     def load(self, argument: BlockArgument, follows: tuple[bool, ...]) -> Held:
         rows, columns = (room if f else 1 for room, f in zip(self.shape.part, follows[-2:], strict=True))
-        return self._new(argument.name_hint or "x", (rows, columns), tensor_type(argument).get_element_type(), [])
+        return self._brought(argument.name_hint or "x", (rows, columns), tensor_type(argument).get_element_type())
 
     def accumulator(self) -> Held:
-        return self._new("acc", self.shape.part, self.element, [])
+        return self._brought("acc", self.shape.part, self.element)
+
+    def _brought(self, label: str, shape: tuple[int, int], element: Attribute) -> Held:
+        made = self._new(label, shape, element, [])
+        made.slots = self.shape.ub
+        return made
 
     def apply(self, name: str, *operands: Held, scalar: float | None = None) -> Held:
         rows, columns = (max(sizes) for sizes in zip(*(x.shape for x in operands), strict=True))
@@ -74,10 +81,11 @@ class _Recorder:
         return self._new("full", (1, 1), value.type, [])
 
     def store(self, x: Held, result: int) -> None:
-        if x.shape != self.shape.part:
+        if self.shape.is_repeated(x.shape):
             x = self._new("repeated", self.shape.part, x.element, [x])
         self.step += 1
         x.last = self.step
+        x.slots = self.shape.ub
 
 
 def of_anchor(domain: Domain, shape: TileShape) -> list[Held]:
@@ -88,10 +96,10 @@ def of_anchor(domain: Domain, shape: TileShape) -> list[Held]:
     a = (shape.k, shape.rows) if left.transposed else (shape.rows, shape.k)
     b = (shape.columns, shape.k) if right.transposed else (shape.k, shape.columns)
     return [
-        Held("a", Space.L1, a, element, 0, 0),
-        Held("b", Space.L1, b, element, 0, 0),
-        Held("a0", Space.L0A, (shape.rows, shape.k0), element, 0, 0),
-        Held("b0", Space.L0B, (shape.k0, shape.columns), element, 0, 0),
+        Held("a", Space.L1, a, element, 0, 0, shape.l1),
+        Held("b", Space.L1, b, element, 0, 0, shape.l1),
+        Held("a0", Space.L0A, (shape.rows, shape.k0), element, 0, 0, shape.l0),
+        Held("b0", Space.L0B, (shape.k0, shape.columns), element, 0, 0, shape.l0),
         Held("acc", Space.L0C, shape.matrix, wide, 0, 0),
     ]
 
@@ -101,6 +109,9 @@ def footprint(domain: Domain, shape: TileShape) -> list[Held]:
     element = f32 if domain.anchor is None else tensor_type(domain.anchor.result).get_element_type()
     recorder = _Recorder(shape, element)
     emit(domain, recorder)
+    for held in recorder.held:
+        if held.slots > 1:  # while one slot is used in a block, the others are for its neighbours
+            held.first, held.last = 0, recorder.step
     return recorder.held + (of_anchor(domain, shape) if domain.anchor is not None else [])
 
 

@@ -1,20 +1,24 @@
-"""Choosing the sizes of tiles.
+"""Choosing the sizes of tiles and their slots.
 
 The rule: of all tile sizes that are multiples of 16 (up to 512) and whose buffers fit, take those that make the busiest core load the least
 — for a matmul, waves × (m + n), where a wave is one tile on every core; for a vector kernel, waves × (m × n + a fixed cost). Ties go to
-the larger tile. Then k0 is the longest step of the contraction whose operands fill at most half of L0A and L0B, and k at most four such
-steps that fill at most half of L1: the other halves are room for a second slot.
+the larger tile. Then k0 is the longest step of the contraction whose operands fit L0A and L0B, and k at most four such steps that fit L1.
+
+Tiles get two slots wherever there is a next trip to fill the second for, and it fits: else one. Without a second slot the tiles of a
+vector kernel are loaded, computed and stored one after the other, which counts double. Loads are not skewed unless asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import prod
 
 from xdsl.dialects.func import FuncOp
 
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.memory import BLOCK_BYTES, Space, element_bytes, round_up
 from ge_compiler.dialects.target import NpuTarget
+from ge_compiler.dialects.tile import SIZE_KEYS
 from ge_compiler.dialects.types import tensor_type
 from ge_compiler.lowering.tiling.domain import Domain
 from ge_compiler.lowering.tiling.footprint import Held, by_space, footprint, of_anchor
@@ -31,13 +35,13 @@ TILE_COST = 512
 """The fixed cost of a tile of a vector kernel, in elements: what its instructions take to start."""
 
 
-def _requests(held: list[Held]) -> list[Request]:
-    return [Request(h.bytes, h.first, h.last + 1) for h in held]
+def _requests(held: list[Held], alignment: int) -> list[Request]:
+    return [Request(h.bytes, h.first, h.last + 1).stacked(h.slots, alignment) for h in held]
 
 
 def _peak(held: list[Held], alignment: int) -> int:
     """Bytes that the planner needs for `held`."""
-    requests = _requests(held)
+    requests = _requests(held, alignment)
     return peak(requests, plan(requests, alignment))
 
 
@@ -60,8 +64,12 @@ def step_of(domain: Domain) -> int:
 
 def choose(domain: Domain, given: Schedule, target: NpuTarget) -> Schedule | None:
     """The schedule of the rule in which the `given` keys stand as they are; `None` if nothing fits."""
-    for rows, columns in sorted(_sides(domain, given), key=lambda sides: _rank(domain, sides, target)):
-        for schedule in _complete(domain, {**given, "m": rows, "n": columns}, target):
+    slots = [given["ub"]] if "ub" in given else [2, 1]
+    candidates = [{**given, "m": rows, "n": columns, "ub": ub} for rows, columns in _sides(domain, given) for ub in slots]
+    for candidate in sorted(candidates, key=lambda schedule: _rank(domain, schedule, target)):
+        if "ub" not in given and candidate["ub"] > min(2, _waves(domain, candidate, target)):
+            continue
+        for schedule in _complete(domain, candidate, target):
             if _overflow(domain, schedule, target) is None:
                 return schedule
     return None
@@ -87,43 +95,49 @@ def _multiples(size: int, step: int) -> list[int]:
     return [v for v in range(step, limit + 1, step) if v <= 256 or v % 32 == 0]
 
 
-def _rank(domain: Domain, sides: tuple[int, int], target: NpuTarget) -> tuple[int, int, int]:
-    rows, columns = sides
-    shape = clip(domain, {"m": rows, "n": columns}, target)
-    tiles = 1
-    for extent in shape.grid(domain):
-        tiles *= extent
-    waves = -(-tiles // target.cores)
-    load = shape.rows + shape.columns if domain.anchor is not None else shape.part[0] * shape.part[1] + TILE_COST
-    return waves * load, -shape.rows * shape.columns, rows
+def _waves(domain: Domain, schedule: Schedule, target: NpuTarget) -> int:
+    """Tiles that the busiest core computes."""
+    return -(-prod(clip(domain, schedule, target).grid(domain)) // target.cores)
+
+
+def _rank(domain: Domain, schedule: Schedule, target: NpuTarget) -> tuple[int, int, int, int]:
+    shape, waves = clip(domain, schedule, target), _waves(domain, schedule, target)
+    if domain.anchor is not None:
+        cost = waves * (shape.rows + shape.columns)
+    else:
+        overlap = 1 if schedule["ub"] > 1 or waves == 1 else 2
+        cost = overlap * waves * (shape.part[0] * shape.part[1] + TILE_COST)
+    return cost, -shape.rows * shape.columns, schedule["m"], -schedule["ub"]
 
 
 def _complete(domain: Domain, schedule: Schedule, target: NpuTarget) -> Iterator[Schedule]:
-    """The schedule with k0 and k chosen: first with room for a second slot, then without."""
+    """The schedule with all other keys chosen: first with a second slot, then without."""
     if domain.anchor is None:
         yield schedule
         return
-    for share in (2, 1):
-        k0 = schedule.get("k0") or _longest_step(domain, schedule, target, share)
-        yield {**schedule, "k0": k0, "k": schedule.get("k") or _chunk(domain, {**schedule, "k0": k0}, target, share)}
+    skew, waves = schedule.get("skew", 0), _waves(domain, schedule, target)
+    for slots in (2, 1):
+        whole = {"l1": max(slots, 1 + skew), "l0": slots, **schedule, "skew": skew}
+        whole["k0"] = schedule.get("k0") or _longest_step(domain, whole, target)
+        whole["k"] = schedule.get("k") or _chunk(domain, whole, target)
+        for key, size in (("l1", "k"), ("l0", "k0")):
+            if key not in schedule and whole[size] >= domain.contraction and waves == 1 and not skew:
+                whole[key] = 1
+        yield whole
 
 
-def _longest_step(domain: Domain, schedule: Schedule, target: NpuTarget, share: int) -> int:
+def _longest_step(domain: Domain, schedule: Schedule, target: NpuTarget) -> int:
     step = step_of(domain)
     total = round_up(domain.contraction, step)
     limit = min(256, total, schedule.get("k", total))
-    fitting = [v for v in range(step, limit + 1, step) if _fits_l0(domain, {**schedule, "k": v, "k0": v}, target, share)]
+    fitting = [v for v in range(step, limit + 1, step) if _anchor_fits(domain, {**schedule, "k": v, "k0": v}, target, Space.L0A, Space.L0B)]
     return _even_or_longest(fitting, domain.contraction, step)
 
 
-def _fits_l0(domain: Domain, schedule: Schedule, target: NpuTarget, share: int) -> bool:
-    return _anchor_fits(domain, schedule, target, share, (Space.L0A, Space.L0B))
-
-
-def _chunk(domain: Domain, schedule: Schedule, target: NpuTarget, share: int) -> int:
+def _chunk(domain: Domain, schedule: Schedule, target: NpuTarget) -> int:
     k0 = schedule["k0"]
     counts = [c for c in (1, 2, 3, 4) if (c - 1) * k0 < domain.contraction]
-    fitting = [c * k0 for c in counts if _anchor_fits(domain, {**schedule, "k": c * k0}, target, share, (Space.L1,))]
+    fitting = [c * k0 for c in counts if _anchor_fits(domain, {**schedule, "k": c * k0}, target, Space.L1)]
     return _even_or_longest(fitting, domain.contraction, k0)
 
 
@@ -133,9 +147,9 @@ def _even_or_longest(fitting: list[int], total: int, default: int) -> int:
     return max((v for v in fitting if total % v == 0 and 2 * v >= longest), default=longest)
 
 
-def _anchor_fits(domain: Domain, schedule: Schedule, target: NpuTarget, share: int, spaces: tuple[Space, ...]) -> bool:
+def _anchor_fits(domain: Domain, schedule: Schedule, target: NpuTarget, *spaces: Space) -> bool:
     held = of_anchor(domain, clip(domain, schedule, target))
-    return all(sum(h.bytes for h in held if h.space is space) * share <= target.capacity(space) for space in spaces)
+    return all(sum(h.bytes * h.slots for h in held if h.space is space) <= target.capacity(space) for space in spaces)
 
 
 def check(domain: Domain, kernel: FuncOp, schedule: Schedule, target: NpuTarget) -> None:
@@ -147,6 +161,8 @@ def check(domain: Domain, kernel: FuncOp, schedule: Schedule, target: NpuTarget)
             raise CompileError.at(kernel, f"@{name}: k0 = {k0} must not exceed k = {k}; lower k0 to {k}")
         if k0 % step and k0 < min(k, domain.contraction):
             raise CompileError.at(kernel, f"@{name}: k0 = {k0} must be a multiple of {step}; use {round_up(k0, step)}")
+        if schedule["skew"] >= schedule["l1"]:
+            raise CompileError.at(kernel, f"@{name}: with skew = 1 loads run ahead into a slot of their own; use l1 = 2, or leave skew out")
     space = _overflow(domain, schedule, target)
     if space is None:
         return
@@ -162,18 +178,21 @@ def check(domain: Domain, kernel: FuncOp, schedule: Schedule, target: NpuTarget)
 
 def _at_peak(held: list[Held]) -> list[Row]:
     """The buffers that are held when the most bytes are."""
-    return [Row(held[i].label, held[i].space, held[i].shape, held[i].element) for i in most_held(_requests(held))]
+    at_peak = [held[i] for i in most_held(_requests(held, 1))]
+    return [Row(h.label, h.space, h.shape, h.element, slots=h.slots) for h in at_peak]
 
 
 def _fix(domain: Domain, schedule: Schedule, target: NpuTarget) -> str:
     """The smallest change of one key that makes the schedule legal."""
     best: tuple[float, str, int] | None = None
     for key in keys_of(domain):
-        step = step_of(domain) if key in ("k", "k0") else 16
+        step = step_of(domain) if key in ("k", "k0") else 16 if key in SIZE_KEYS else 1
         for value in range((schedule[key] - 1) // step * step, 0, -step):
             trial = {**schedule, key: value}
             if key == "k":
                 trial["k0"] = min(trial["k0"], value)
+            if trial.get("skew", 0) >= trial.get("l1", 1):
+                continue
             if _overflow(domain, trial, target) is None:
                 ratio = schedule[key] / value
                 best = min(best, (ratio, key, value)) if best is not None else (ratio, key, value)

@@ -14,7 +14,7 @@ from ge_compiler.lowering.tiling.domain import Domain
 
 @dataclass(frozen=True)
 class TileShape:
-    """Sizes in elements: a tile of the domain, and the parts of the contraction that L1 and L0 hold."""
+    """Sizes in elements: a tile of the domain, and the parts of the contraction that L1 and L0 hold. Slots of the tiles in each memory."""
 
     rows: int
     columns: int
@@ -24,6 +24,9 @@ class TileShape:
     """Vector lanes that share a tile."""
     lane_axis: int = 0
     """Whether they share out its rows (0) or its columns (1)."""
+    l1: int = 1
+    l0: int = 1
+    ub: int = 1
 
     @property
     def matrix(self) -> tuple[int, int]:
@@ -36,6 +39,13 @@ class TileShape:
         share = [size if axis != self.lane_axis else -(-size // self.lanes) for axis, size in enumerate(self.matrix)]
         return share[0], share[1]
 
+    def is_repeated(self, shape: tuple[int, ...]) -> bool:
+        """Whether a tile of `shape` must be repeated before it is stored: it is smaller than the lane's part, or may be more than that.
+
+        A single row or column that every lane has is more than the part of a lane that has none.
+        """
+        return shape != self.part or (self.lanes > 1 and self.part[self.lane_axis] == 1)
+
     def grid(self, domain: Domain) -> tuple[int, ...]:
         """Tiles along each group of the domain."""
         *points, rows, columns = domain.sizes
@@ -44,11 +54,11 @@ class TileShape:
 
 def keys_of(domain: Domain) -> tuple[str, ...]:
     """The keys of a schedule that mean something for this kernel."""
-    return tuple(tile.SCHEDULE_KEYS) if domain.anchor is not None else ("m", "n")
+    return tuple(tile.SCHEDULE_KEYS) if domain.anchor is not None else ("m", "n", "ub")
 
 
 def clip(domain: Domain, values: dict[str, int], target: NpuTarget) -> TileShape:
-    """The tile sizes that a complete schedule gives: no larger than the domain, and never 0.
+    """The tiles that a complete schedule gives: no larger than the domain, and never empty.
 
     Lanes share out the rows, or the columns of a vector kernel that has only one row.
     """
@@ -56,14 +66,15 @@ def clip(domain: Domain, values: dict[str, int], target: NpuTarget) -> TileShape
     k = max(1, min(values.get("k", 1), domain.contraction))
     m, n = max(1, min(values["m"], rows)), max(1, min(values["n"], columns))
     axis = 1 if domain.anchor is None and rows == 1 else 0
-    return TileShape(m, n, k, min(values.get("k0", 1), k), target.vec_per_cube, axis)
+    l1, l0, ub = (values.get(key, 1) for key in tile.SLOT_KEYS)
+    return TileShape(m, n, k, min(values.get("k0", 1), k), target.vec_per_cube, axis, l1, l0, ub)
 
 
 def tile_shape(domain: Domain, kernel: FuncOp, target: NpuTarget) -> TileShape:
     """The tile sizes of a scheduled kernel. Raises `CompileError` if its schedule is incomplete."""
     schedule = tile.schedule_of(kernel)
     values = {} if schedule is None else schedule.values()
-    missing = [key for key in keys_of(domain) if key not in values]
+    missing = [key for key in keys_of(domain) if key in tile.SIZE_KEYS and key not in values]
     if missing:
         raise CompileError.at(kernel, f"@{kernel.sym_name.data} has no {', '.join(missing)} in its schedule; run select-schedule first")
     return clip(domain, values, target)
