@@ -1,0 +1,282 @@
+"""
+What one core does, unrolled: every instruction, flag and barrier that its loops issue, a few trips of each.
+
+An instruction is recorded with what it must wait for: of each pipe, the last instruction that touched the same bytes. A trace is the
+queues of all pipes in the order of issue; on a split chip, those of the cube and of one vector lane, which all do the same.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from math import prod
+
+from xdsl.dialects.scf import ForOp
+from xdsl.ir import Block, Operation
+
+from ge_compiler.dialects.npu import (
+    CrossCoreFlagOp,
+    CrossCoreSetFlagOp,
+    FlagOp,
+    PipeBarrierOp,
+    SetFlagOp,
+    SyncAllOp,
+    SyncOp,
+)
+from ge_compiler.dialects.target import NpuTarget
+from ge_compiler.dialects.tile import GridLoopOp, GridOp
+from ge_compiler.transforms.synchronization.accesses import Access, Instruction, Place
+from ge_compiler.transforms.synchronization.arithmetic import Values, evaluate
+from ge_compiler.transforms.synchronization.structure import Structure
+
+
+class Kind(IntEnum):
+    """What an item of a trace does."""
+
+    INSTRUCTION = 0
+    SET = 1
+    WAIT = 2
+    BARRIER = 3
+
+
+Event = tuple[str, str, str | None, int]
+"""The pipes, the name if it has one, and the number of an event. A cross-core flag has no second pipe."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One entry of a queue."""
+
+    kind: Kind
+    pipe: int
+    """The queue; of a barrier of several, the first."""
+    position: int
+    """How many entries its queue had before it."""
+    op: Operation
+    needs: Sequence[tuple[int, int]] = ()
+    """Of an instruction: the pipes and positions of those that must be complete before."""
+    event: Event = ("", "", None, 0)
+    binary: bool = True
+    """Of a set: whether the event must have been waited for since it was set last."""
+    pipes: Sequence[int] = ()
+    """Of a barrier: its queues."""
+
+
+class Unknown(Exception):
+    """A flag's number depends on what is not known before the kernel runs."""
+
+    def __init__(self, op: Operation) -> None:
+        super().__init__(op.name)
+        self.op = op
+
+
+@dataclass
+class Trace:
+    """The items, in the order of issue."""
+
+    items: list[Item]
+    pipes: tuple[str, ...]
+    in_order: tuple[bool, ...]
+    matches: list[tuple[Operation, Operation]]
+    """Which set each wait takes its token from."""
+    open: tuple[Operation, ...]
+    """The loops whose bounds are not known."""
+
+
+Found = Mapping[Operation, Instruction]
+"""The instructions of a kernel, by op."""
+
+
+Trips = Mapping[Operation, int]
+"""How often loops run of which that is not known before the kernel runs."""
+
+
+@dataclass(frozen=True)
+class Unrolling:
+    """How much of a loop is recorded."""
+
+    trips: int
+    """At most so many, and fewer than `period` more."""
+    period: int
+    """What is left out is a multiple of it: after so many trips every buffer is at the same slot."""
+
+    def of(self, count: int) -> int:
+        """How many trips to record of `count`."""
+        return count if count <= self.trips else self.trips + (count - self.trips) % self.period
+
+
+def record(structure: Structure, target: NpuTarget, found: Found, unrolling: Unrolling, trips: Trips) -> Trace:
+    """
+    One trace: of loops whose bounds are not known, `trips`; of a grid, the blocks of the busiest core, or `trips`.
+
+    Raises `Unknown` if a flag cannot be followed.
+    """
+    recorder = _Recorder(structure, target, found, unrolling, trips)
+    recorder.run(structure.kernel.body.block)
+    in_order = tuple(unit.in_order for unit in target.units.values())
+    return Trace(recorder.items, tuple(target.units), in_order, recorder.matches, tuple(recorder.open))
+
+
+def record_all(structure: Structure, target: NpuTarget, found: Found, unrolling: Unrolling) -> list[Trace]:
+    """The trace of the busiest core, then those in which loops of unknown length run once or never, and of cores with fewer blocks."""
+    busiest = record(structure, target, found, unrolling, {})
+    choices = [dict[Operation, int]()]
+    for loop in busiest.open:
+        choices = [{**choice, loop: trips} for choice in choices for trips in (unrolling.trips, 1, 0)]
+    for grid in (op for op in structure.positions if isinstance(op, GridOp)):
+        idlest, most = blocks_of_a_core(grid, target)
+        if idlest < most:
+            choices += [{**choice, grid: unrolling.of(idlest)} for choice in choices]
+    return [busiest, *(record(structure, target, found, unrolling, choice) for choice in choices[1:])]
+
+
+def blocks_of_a_core(grid: GridOp, target: NpuTarget) -> tuple[int, int]:
+    """How many blocks of a grid the idlest and the busiest core run."""
+    blocks = prod(grid.grid)
+    return blocks // target.cores, -(-blocks // target.cores)
+
+
+@dataclass
+class _Touched:
+    """The last accesses of some bytes, by pipe."""
+
+    place: Place
+    writes: dict[int, int] = field(default_factory=dict[int, int])
+    reads: dict[int, int] = field(default_factory=dict[int, int])
+
+
+class _Recorder:
+    def __init__(self, structure: Structure, target: NpuTarget, found: Found, unrolling: Unrolling, trips: Trips) -> None:
+        self._structure, self._target, self._found, self._unrolling, self._trips = structure, target, found, unrolling, trips
+        self._numbers = {name: i for i, name in enumerate(target.units)}
+        self._lengths = [0] * len(target.units)
+        self._values: Values = {}
+        self._touched: dict[Place, _Touched] = {}
+        self._meeting: dict[Place, list[_Touched]] = {}
+        self._pending: dict[Event, deque[Operation]] = {}
+        self.items: list[Item] = []
+        self.matches: list[tuple[Operation, Operation]] = []
+        self.open: dict[Operation, None] = {}
+
+    def run(self, block: Block) -> None:
+        for op in self._structure.bodies[block]:
+            if (instruction := self._found.get(op)) is not None:
+                self._instruction(instruction)
+            elif isinstance(op, SyncOp):
+                self._sync(op)
+            elif isinstance(op, GridOp):
+                self._grid(op)
+            elif isinstance(op, ForOp):
+                self._for(op)
+            else:
+                evaluate(op, self._values)
+
+    # ---- loops ----
+
+    def _for(self, op: ForOp) -> None:
+        lower, upper, step = (self._values.get(bound) for bound in (op.lb, op.ub, op.step))
+        if lower is None or upper is None or step is None or step < 1:
+            self.open[op] = None
+            trips = self._trips.get(op, self._unrolling.trips)
+        else:
+            trips = self._unrolling.of(max(0, -(-(upper - lower) // step)))
+        for trip in range(trips):
+            for argument in op.body.block.args:
+                self._values.pop(argument, None)
+            if lower is not None and step is not None:
+                self._values[op.body.block.args[0]] = lower + trip * step
+            self.run(op.body.block)
+
+    def _grid(self, op: GridOp) -> None:
+        _, most = blocks_of_a_core(op, self._target)
+        for trip in range(self._trips.get(op, self._unrolling.of(most))):
+            block, point = trip * self._target.cores, list[int]()
+            for extent in reversed(op.grid):
+                point.insert(0, block % extent)
+                block //= extent
+            if isinstance(op, GridLoopOp):
+                self._values[op.trip] = trip
+            self._values.update(zip(op.points, point, strict=True))
+            self.run(op.body.block)
+
+    # ---- queues ----
+
+    def _next(self, pipe: int) -> int:
+        self._lengths[pipe] += 1
+        return self._lengths[pipe] - 1
+
+    def _instruction(self, instruction: Instruction) -> None:
+        pipe = self._numbers[instruction.pipe]
+        places = [(self._at(access), access.writes) for access in instruction.accesses]
+        needs: dict[int, int] = {}
+        for place, writes in places:
+            for other in self._around(place):
+                for last in (other.writes, other.reads) if writes else (other.writes,):
+                    for source, position in last.items():
+                        needs[source] = max(position, needs.get(source, -1))
+        if instruction.unit.in_order:
+            needs.pop(pipe, None)
+        position = self._next(pipe)
+        self.items.append(Item(Kind.INSTRUCTION, pipe, position, instruction.op, needs=tuple(needs.items())))
+        for place, writes in places:
+            touched = self._touched[place]
+            (touched.writes if writes else touched.reads)[pipe] = position
+
+    def _at(self, access: Access) -> Place:
+        """The place of an access in this trip: of its slot, where that is known."""
+        place, slot = access.place, access.place.slot
+        number = None if slot is None else self._values.get(slot)
+        if number is None or not 0 <= number < len(place.ranges):
+            return place
+        return Place(place.memory, (place.ranges[number],), None, "", place.dimension)
+
+    def _around(self, place: Place) -> list[_Touched]:
+        """What has been recorded for places that share a byte with `place`."""
+        if place not in self._touched:
+            new = self._touched[place] = _Touched(place)
+            meeting = [other for other in self._touched.values() if other.place.overlaps(place)]
+            self._meeting[place] = meeting
+            for other in meeting:
+                if other is not new:
+                    self._meeting[other.place].append(new)
+        return self._meeting[place]
+
+    def _sync(self, op: SyncOp) -> None:
+        if isinstance(op, FlagOp | CrossCoreFlagOp):
+            self._flag(op)
+        elif isinstance(op, PipeBarrierOp | SyncAllOp):
+            pipes = self._joined(op)
+            for pipe in pipes[1:]:
+                self._next(pipe)
+            self.items.append(Item(Kind.BARRIER, pipes[0], self._next(pipes[0]), op, pipes=pipes))
+
+    def _joined(self, op: PipeBarrierOp | SyncAllOp) -> list[int]:
+        name = "all" if isinstance(op, SyncAllOp) else op.pipe.pipe.data
+        if name in self._numbers:
+            return [self._numbers[name]]
+        core = name.removesuffix("all").removesuffix(".")
+        return [i for i, unit in enumerate(self._target.units.values()) if core in ("", unit.core)]
+
+    def _flag(self, op: FlagOp | CrossCoreFlagOp) -> None:
+        number = op.mixed_number if isinstance(op.mixed_number, int) else self._values.get(op.mixed_number)
+        if number is None:
+            raise Unknown(op)
+        name = None if op.event is None else op.event.data
+        is_set, binary = isinstance(op, SetFlagOp | CrossCoreSetFlagOp), isinstance(op, FlagOp)
+        if isinstance(op, FlagOp):
+            source, destination = op.source.pipe.data, op.destination.pipe.data
+            pipe, event = source if is_set else destination, (source, destination, name, number)
+        else:
+            pipe = op.pipe.pipe.data
+            # Tokens of the cube and of the lanes are counted apart: an event is known by who waits for it.
+            to_cube = (self._target.units[pipe].core == "aic") != is_set
+            event = ("aiv" if to_cube else "aic", "", name, number)
+        queue = self._numbers[pipe]
+        self.items.append(Item(Kind.SET if is_set else Kind.WAIT, queue, self._next(queue), op, event=event, binary=binary))
+        pending = self._pending.setdefault(event, deque())
+        if is_set:
+            pending.append(op)
+        elif pending:
+            self.matches.append((pending.popleft(), op))
