@@ -8,6 +8,7 @@ A rewrite that declines leaves a `remark`, kept by the innermost `collect_remark
 from __future__ import annotations
 
 import linecache
+import re
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -157,12 +158,20 @@ def _op_name(op: Operation) -> str:
     return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
 
 
+_KIND_EXPECTED = re.compile(r"(?s)(.*) should be of base attribute (\S+)")
+
+
+def readable_failure(cause: Exception) -> str:
+    """What a verifier says, as one line."""
+    lines = [line.strip().rstrip(":") for line in str(cause).splitlines() if line.strip()]
+    return "; ".join(_KIND_EXPECTED.sub(r"expected \2, got \1", line) for line in lines)
+
+
 def _raise_located(op: Operation, message: str, cause: Exception) -> NoReturn:
     """What xDSL's verifier and pattern drivers call: the user's fault gets the op's location, our own faults pass through."""
     if not isinstance(cause, DiagnosticException):
         raise cause
-    text = "; ".join(line.strip().rstrip(":") for line in str(cause).splitlines() if line.strip())
-    raise CompileError.at(op, text) from cause
+    raise CompileError.at(op, readable_failure(cause)) from cause
 
 
 xdsl_shim.set_op_error_handler(_raise_located)

@@ -6,10 +6,10 @@ import os
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
-from xdsl.utils.exceptions import MultipleSpansParseError, ParseError
+from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
 
 from ge_compiler import dialects
-from ge_compiler.dialects.diagnostics import CompileError, Note, did_you_mean
+from ge_compiler.dialects.diagnostics import CompileError, Note, did_you_mean, readable_failure
 from ge_compiler.dialects.verifier import verify_module
 from ge_compiler.dialects.xdsl_shim import LocatingParser, UnknownName
 
@@ -65,6 +65,9 @@ def _located(error: Exception, parser: LocatingParser | None, filename: str) -> 
             return CompileError(f"use of undefined value '%{places[0][0]}'", places[0][1], notes)
         case ParseError():
             return CompileError(_clearer(error.msg, error.span.text), _place(*error.span.get_location()))
+        case VerifyException() if parser is not None and (op := parser.current_op()) is not None:
+            # Operands are checked against their declaration while an op is read.
+            return CompileError(f"'{op[0]}' op {readable_failure(error)}", op[1])
         case RecursionError():
             message = "the text is nested too deeply"
         case _:

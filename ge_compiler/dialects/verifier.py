@@ -6,7 +6,7 @@ from collections.abc import Set
 from typing import NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.irdl.dominance import DominanceInfo
 from xdsl.utils.exceptions import VerifyException
@@ -17,6 +17,7 @@ from ge_compiler.dialects.diagnostics import CompileError, Note, did_you_mean
 
 def verify_module(module: ModuleOp) -> None:
     """Raises `CompileError`, located, at the first op that breaks a rule."""
+    _check_symbols(module)
     for op in module.walk():
         _check_attributes(op)  # first: a misspelt attribute is why other rules fail
     try:
@@ -45,6 +46,17 @@ def _raise_at_culprit(module: ModuleOp, error: Exception) -> NoReturn:
     if not isinstance(error, VerifyException):
         raise error
     raise CompileError.at(module, str(error)) from error
+
+
+def _check_symbols(module: ModuleOp) -> None:
+    """Weights, kernels and other functions share their names."""
+    seen: dict[Attribute, Operation] = {}
+    for op in module.body.ops:
+        name = op.properties.get("sym_name")
+        if name is not None and name in seen:
+            raise CompileError.at(op, f"defines the symbol {name} a second time", Note("defined here first", seen[name].location))
+        if name is not None:
+            seen[name] = op
 
 
 def _check_attributes(op: Operation) -> None:

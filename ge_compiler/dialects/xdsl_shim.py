@@ -95,6 +95,8 @@ class _FastLexer(MLIRLexer):
 
 # ---- parsing ----------------------------------------------------------------------------------------------------------
 
+_OP_NAME = re.compile(r"\"?([a-zA-Z_][a-zA-Z0-9_$.]*)")
+
 # A shaped type up to one level of nested brackets.
 _SHAPED_TYPE = re.compile(r"(?:tensor|memref|vector)<(?:[^<>\"/]|<[^<>\"/]*>)*>")
 
@@ -119,6 +121,13 @@ class LocatingParser(Parser):
         """The place of a character of the text, lines and columns counted from one."""
         line = bisect_right(self._line_starts, position)
         return FileLineColLoc(self._filename, IntAttr(line), IntAttr(position - self._line_starts[line - 1] + 1))
+
+    def current_op(self) -> tuple[str, FileLineColLoc] | None:
+        """The name and the place of the innermost op that is being read."""
+        if not self._op_starts:
+            return None
+        name = _OP_NAME.match(self.lexer.input.content, self._op_starts[-1])
+        return None if name is None else (name[1], self.location_at(self._op_starts[-1]))
 
     def at_end(self) -> bool:
         return self._current_token.kind is MLIRTokenKind.EOF

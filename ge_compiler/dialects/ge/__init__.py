@@ -223,9 +223,10 @@ class ConstOp(GeOp):
     @classmethod
     def parse(cls, parser: Parser) -> ConstOp:
         attributes = parser.parse_optional_attr_dict()
+        start = parser.pos
         value = parser.parse_attribute()
         if not isinstance(value, DenseIntOrFPElementsAttr) or not isinstance(value.get_type(), TensorType):
-            parser.raise_error("expected a constant such as dense<1.0> : tensor<4xf16>")
+            parser.raise_error("expected a constant such as dense<1.0> : tensor<4xf16>", start, parser.pos)
         type_ = parser.parse_type() if parser.parse_optional_punctuation("->") is not None else None
         op = cls(cast(DenseIntOrFPElementsAttr[Any], value), type_)
         op.attributes |= attributes
