@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 from ge_compiler.dialects.types import Tensor, shaped_type, tensor_type
 
 if TYPE_CHECKING:
-    from ge_compiler.dialects.ge import CastOp, ConstOp, ElementwiseOp, GeOp, MatMulBase
+    from ge_compiler.dialects.ge import CastOp, ConstOp, GeOp, MatMulBase
 
 Shape = tuple[int, ...]
 
@@ -50,7 +50,7 @@ def broadcast(shapes: Sequence[Shape]) -> Shape | None:
     return tuple(result)
 
 
-def elementwise(op: ElementwiseOp) -> list[Tensor]:
+def elementwise(op: GeOp) -> list[Tensor]:
     types = [tensor_type(x) for x in op.operands]
     element = types[0].get_element_type()
     for i, t in enumerate(types):
