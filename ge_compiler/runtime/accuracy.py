@@ -46,6 +46,8 @@ class Metrics:
     misplaced: int
     """Elements that are NaN or infinite where eager PyTorch is not, or the other way round."""
     max_abs_to_eager: float
+    max_ulp_to_eager: float
+    cosine_to_eager: float | None
 
     @property
     def failures(self) -> tuple[str, ...]:
@@ -101,6 +103,8 @@ def measure(actual: Array, reference: Array, eager: Array, dtype: str | None = N
         allowed_rms=FACTOR * eager_rms + ULPS * unit,
         misplaced=misplaced,
         max_abs_to_eager=_largest(a - e),
+        max_ulp_to_eager=_largest(a - e) / unit,
+        cosine_to_eager=_cosine(a, e),
     )
 
 
@@ -140,6 +144,8 @@ def _exact(name: str, actual: Array, reference: Array) -> Metrics:
         allowed_rms=0.0,
         misplaced=0,
         max_abs_to_eager=largest,
+        max_ulp_to_eager=largest,
+        cosine_to_eager=None,
     )
 
 

@@ -21,7 +21,8 @@ def test_rounding_once_is_within(dtype: str) -> None:
     assert metrics.within
     assert metrics.max_ulp <= metrics.max_ulp_elementwise <= 0.5
     assert metrics.max_abs == metrics.eager_max_abs
-    assert metrics.max_abs_to_eager == 0
+    assert metrics.max_abs_to_eager == metrics.max_ulp_to_eager == 0
+    assert metrics.cosine_to_eager == pytest.approx(1)
 
 
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f32"])

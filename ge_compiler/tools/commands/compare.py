@@ -15,7 +15,7 @@ from ge_compiler.runtime.accuracy import Metrics, identical
 from ge_compiler.runtime.signature import Array, TensorSpec
 from ge_compiler.tools.api import Program
 from ge_compiler.tools.commands.shared import Progress, add_compilation_options, program_of_factory
-from ge_compiler.tools.commands.table import figure, table
+from ge_compiler.tools.commands.table import cosine, figure, table
 from ge_compiler.tools.opt.registry import UsageError
 
 EXACT = ("buf", "npu")
@@ -104,9 +104,10 @@ def _write(rows: Sequence[Row], outputs: Sequence[TensorSpec], form: str) -> Non
         sys.stdout.write(json.dumps(result, indent=2) + "\n")
         return
     cells = [_cells(row, len(outputs) > 1) for row in rows]
-    header = ("level", "output", "max error", "allowed", "rms error", "ulp", "cosine", "to PyTorch", "bits as above", "")
-    sys.stdout.write("against an f64 evaluation of the model with the same rounded weights and inputs; ulp: of the largest value\n")
-    sys.stdout.write(table(header, cells, right=range(2, 8)) + "\n")
+    header = ("level", "output", "max error", "allowed", "ulp", "cosine", "to PyTorch", "ulp", "cosine", "bits as above", "")
+    sys.stdout.write("against an f64 evaluation of the model with the same rounded weights and inputs, and against PyTorch itself\n")
+    sys.stdout.write(table(header, cells, right=range(2, 9)) + "\n")
+    sys.stdout.write("ulp: the largest error in units in the last place of the tensor's largest value\n")
     for name, m in {row.output: row.metrics for row in rows}.items():
         where = f" in {name}" if len(outputs) > 1 else ""
         sys.stdout.write(f"PyTorch's own error{where}: max {figure(m.eager_max_abs)}, rms {figure(m.eager_rms)}\n")
@@ -121,10 +122,11 @@ def _cells(row: Row, several: bool) -> tuple[str, ...]:
         row.output if several else "",
         figure(m.max_abs),
         figure(m.allowed_max_abs),
-        figure(m.rms),
         f"{m.max_ulp:.1f}",
-        "-" if m.cosine is None else f"{m.cosine:.7f}",
+        cosine(m.cosine),
         figure(m.max_abs_to_eager),
+        f"{m.max_ulp_to_eager:.1f}",
+        cosine(m.cosine_to_eager),
         {True: "identical", False: "DIFFERENT", None: ""}[row.identical_to_above],
         "WRONG" if row.failures else "ok",
     )

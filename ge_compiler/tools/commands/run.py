@@ -21,7 +21,7 @@ from ge_compiler.tools.api import Program, load
 from ge_compiler.tools.commands.factory import Factory
 from ge_compiler.tools.commands.inputs import fit, parse_inputs, random_array
 from ge_compiler.tools.commands.shared import Progress
-from ge_compiler.tools.commands.table import figure, plural, table
+from ge_compiler.tools.commands.table import cosine, figure, plural, table
 from ge_compiler.tools.opt.registry import UsageError
 
 
@@ -142,7 +142,7 @@ def golden_text(specs: Sequence[TensorSpec], metrics: Sequence[Metrics]) -> str:
             figure(m.eager_max_abs),
             figure(m.max_abs_to_eager),
             f"{m.max_ulp:.1f}",
-            "-" if m.cosine is None else f"{m.cosine:.7f}",
+            cosine(m.cosine),
             "ok" if m.within else "WRONG",
         )
         for spec, m in zip(specs, metrics, strict=True)

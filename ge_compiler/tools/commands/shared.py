@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
 from xdsl.ir import Attribute
 
 from ge_compiler.dialects import LEVELS
-from ge_compiler.dialects.diagnostics import CompileError, did_you_mean
-from ge_compiler.dialects.target import available_targets
+from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.target import load_target
 from ge_compiler.dialects.types import shaped_type
 from ge_compiler.runtime.signature import FLOATS, Array, Signature, TensorSpec
 from ge_compiler.tools.api import Program, compile_module, make_options
@@ -138,9 +138,11 @@ def program_of_module(options: argparse.Namespace, progress: Progress, stop: str
 
 
 def _options_of(options: argparse.Namespace) -> Options:
-    if options.target is not None and options.target not in available_targets():
-        near = did_you_mean(options.target, available_targets())
-        raise UsageError(f"unknown target '{options.target}'{near}; targets: {', '.join(available_targets())}")
+    if options.target is not None and not options.target.endswith(".toml"):
+        try:
+            load_target(options.target)
+        except CompileError as error:
+            raise UsageError(error.message) from error
     return make_options(options.target, options.precision_mode, options.tiling)
 
 

@@ -30,6 +30,11 @@ def figure(value: float | None) -> str:
     return "-" if value is None else "0" if value == 0 else f"{value:.2e}" if value < 1e-2 or value >= 1e4 else f"{value:.3g}"
 
 
+def cosine(value: float | None) -> str:
+    """Seven digits, of which the last tell f32 from exact; `-` where there is none."""
+    return "-" if value is None else f"{value:.7f}"
+
+
 def plural(count: int, noun: str) -> str:
     """`1 kernel`, `2 kernels`, `2 launches`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}{'es' if noun.endswith('ch') else 's'}"
