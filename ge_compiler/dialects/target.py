@@ -7,16 +7,16 @@ module names its target in the attribute `ge.target`.
 from __future__ import annotations
 
 import functools
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any
+from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from ge_compiler.dialects.diagnostics import CompileError, did_you_mean
 from ge_compiler.dialects.memory import Layout, Space
+from ge_compiler.dialects.target_table import Table
 
 DEFAULT_TARGET = "Ascend910A"
 TARGET_ATTRIBUTE = "ge.target"
@@ -48,7 +48,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Path:
+class DataPath:
     """One legal move between memories and the unit that does it."""
 
     source: Space
@@ -77,7 +77,7 @@ class NpuTarget:
     vector_dtypes: tuple[str, ...]
     units: Mapping[str, Unit]
     """By the name that a pipe is printed with: `mte2`, or `aiv.mte2` on a split chip."""
-    paths: tuple[Path, ...]
+    paths: tuple[DataPath, ...]
 
     @property
     def is_split(self) -> bool:
@@ -97,13 +97,13 @@ class NpuTarget:
     def capacity(self, space: Space) -> int:
         return self.spaces[space].bytes
 
-    def path(self, source: Space, destination: Space) -> Path | None:
+    def path(self, source: Space, destination: Space) -> DataPath | None:
         """The direct path from `source` to `destination`, if the chip has one."""
         return next((p for p in self.paths if p.source is source and p.destination is destination), None)
 
-    def route(self, source: Space, destination: Space) -> tuple[Path, ...]:
+    def route(self, source: Space, destination: Space) -> tuple[DataPath, ...]:
         """The shortest chain of paths from `source` to `destination`; empty if there is none or they are the same."""
-        frontier: list[tuple[Path, ...]] = [(p,) for p in self.paths if p.source is source]
+        frontier: list[tuple[DataPath, ...]] = [(p,) for p in self.paths if p.source is source]
         seen = {source}
         while frontier:
             chain = frontier.pop(0)
@@ -122,12 +122,23 @@ def available_targets() -> tuple[str, ...]:
     return tuple(sorted(f.name.removesuffix(".toml") for f in files if f.name.endswith(".toml")))
 
 
-@functools.cache
 def load_target(name: str) -> NpuTarget:
-    """The target `name`. Raises `CompileError` with the nearest name if there is none."""
+    """
+    The target `name`, or the one in the table file `name` if that ends in `.toml`.
+
+    Raises `CompileError` with the nearest name if there is none, or with the line of the file that is wrong.
+    """
+    if name.endswith(".toml"):
+        try:
+            return _parse(Path(name).read_text(encoding="utf-8"), name)
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+            raise CompileError(f"cannot read the target file '{name}': {reason}") from error
     if name not in available_targets():
-        raise CompileError(f"unknown target '{name}'{did_you_mean(name, available_targets())}; targets: {', '.join(available_targets())}")
-    return _target_of_table(tomllib.loads(resources.files("ge_compiler.dialects").joinpath("targets", f"{name}.toml").read_text()))
+        names = ", ".join(available_targets())
+        raise CompileError(f"unknown target '{name}'{did_you_mean(name, available_targets())}; targets: {names}, or a table file NAME.toml")
+    file = resources.files("ge_compiler.dialects").joinpath("targets", f"{name}.toml")
+    return _parse(file.read_text(encoding="utf-8"), f"{name}.toml")
 
 
 def target_of(module: ModuleOp) -> NpuTarget:
@@ -138,26 +149,59 @@ def target_of(module: ModuleOp) -> NpuTarget:
     return load_target(DEFAULT_TARGET if name is None else name.data)
 
 
-def _unit(name: str, row: dict[str, Any]) -> Unit:
-    core, dot, unit = name.partition(".")
-    return Unit(unit, core, **row) if dot else Unit(name, UNIFIED, **row)
+@functools.lru_cache(maxsize=16)
+def _parse(text: str, filename: str) -> NpuTarget:
+    return _target_of(Table.parse(text, filename))
 
 
-def _target_of_table(table: dict[str, Any]) -> NpuTarget:
-    units = {name: _unit(name, row) for name, row in table["units"].items()}
+def _target_of(table: Table) -> NpuTarget:
+    table.only(*_KEYS)
+    units = {name: _unit(table.table("units"), name) for name in table.table("units").values}
+    cube, vector = table.table("cube"), table.table("vector")
+    vector.only("dtypes")
     return NpuTarget(
-        name=table["name"],
-        summary=table["summary"],
-        cores=table["cores"],
-        vec_per_cube=table["vec_per_cube"],
-        event_ids=table["event_ids"],
-        cross_core_ids=table.get("cross_core_ids", 0),
-        spaces={Space(name): SpaceInfo(**row) for name, row in table["spaces"].items()},
-        cube_dtypes=table["cube"],
-        vector_dtypes=tuple(table["vector"]["dtypes"]),
+        name=table.get("name", str),
+        summary=table.get("summary", str),
+        cores=table.number("cores"),
+        vec_per_cube=table.number("vec_per_cube"),
+        event_ids=table.number("event_ids"),
+        cross_core_ids=table.number("cross_core_ids", 0, 0),
+        spaces={space: _space(table.table("spaces").table(space.value)) for space in Space},
+        cube_dtypes={element: cube.word(element, _words(("f32", "i32"))) for element in cube.values},
+        vector_dtypes=tuple(vector.strings("dtypes")),
         units=units,
-        paths=tuple(
-            Path(Space(row["from"]), Space(row["to"]), Layout(row["layouts"][0]), Layout(row["layouts"][1]), units[row["unit"]])
-            for row in table["paths"]
-        ),
+        paths=tuple(table.tables("paths", lambda row: _path(row, units))),
     )
+
+
+_KEYS = ("name", "summary", "cores", "vec_per_cube", "event_ids", "cross_core_ids", "spaces", "cube", "vector", "units", "paths")
+
+
+def _words(names: Iterable[str]) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+def _space(table: Table) -> SpaceInfo:
+    table.only("bytes", "alignment")
+    alignment = table.number("alignment")
+    if alignment & (alignment - 1):
+        table.fail("alignment", f"must be a power of two, got {alignment}")
+    return SpaceInfo(table.number("bytes"), alignment)
+
+
+def _unit(units: Table, name: str) -> Unit:
+    row = units.table(name)
+    row.only("in_order")
+    core, dot, unit = name.rpartition(".")
+    if dot and core not in (CUBE, VECTOR):
+        units.fail(name, f"must be a name such as mte2, {CUBE}.mte2 or {VECTOR}.mte2")
+    return Unit(unit, core or UNIFIED, row.get("in_order", bool, True))
+
+
+def _path(row: Table, units: Mapping[str, Unit]) -> DataPath:
+    row.only("from", "to", "layouts", "unit")
+    spaces, layouts = {s.value: s for s in Space}, {value.value: value for value in Layout}
+    pair = [row.choice("layouts", value, layouts) for value in row.strings("layouts")]
+    if len(pair) != 2:
+        row.fail("layouts", f"must name two layouts, before and after the move, got {len(pair)}")
+    return DataPath(row.word("from", spaces), row.word("to", spaces), pair[0], pair[1], row.word("unit", units))

@@ -218,6 +218,8 @@ def _check_target(name: str) -> None:
     try:
         load_target(name)
     except CompileError as error:
+        if name.endswith(".toml"):
+            raise
         raise UsageError(error.message) from error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -27,7 +28,8 @@ from ge_compiler.tools.opt.pass_manager import PassManager
 Array = np.ndarray[Any, Any]
 LEVELS = ("fused", "tile", "buf", "npu")
 DTYPES: dict[str, Any] = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "i32": np.int32}
-CHIPS = {"Ascend910A": ("f16",), "Ascend910B2": ("f16", "bf16", "f32")}
+OWN_CHIP = str(Path(__file__).parents[2] / "examples" / "my_npu.toml")
+CHIPS = {"Ascend910A": ("f16",), "Ascend910B2": ("f16", "bf16", "f32"), OWN_CHIP: ("f16", "bf16", "f32")}
 """Targets, and the floats that their cubes multiply."""
 
 UNARY = {
@@ -79,7 +81,16 @@ class Program:
     def text(self, result: str) -> str:
         arguments = ", ".join(f"%in{i + 1}: {self.type(x.shape)}" for i, x in enumerate(self.inputs))
         type_ = self.type(self.truth[result].shape)
-        return "\n".join([f'module attributes {{ge.target = "{self.chip}"}} {{', f"func.func @main({arguments}) -> {type_} {{", *self.lines, f"  func.return {result} : {type_}", "}", "}"])
+        return "\n".join(
+            [
+                f'module attributes {{ge.target = "{self.chip}"}} {{',
+                f"func.func @main({arguments}) -> {type_} {{",
+                *self.lines,
+                f"  func.return {result} : {type_}",
+                "}",
+                "}",
+            ]
+        )
 
 
 SIZES = st.one_of(st.integers(0, 4), st.integers(5, 40), st.sampled_from([16, 31, 32, 33, 48, 64, 65, 100, 130]))

@@ -6,10 +6,10 @@ from xdsl.ir import Attribute, Operation
 
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.memory import mem_of
-from ge_compiler.dialects.target import NpuTarget, Path
+from ge_compiler.dialects.target import DataPath, NpuTarget
 
 
-def require_path(op: Operation, source: Attribute, destination: Attribute, target: NpuTarget) -> Path:
+def require_path(op: Operation, source: Attribute, destination: Attribute, target: NpuTarget) -> DataPath:
     """
     The path by which `op` moves a tile between memories of the types `source` and `destination`.
 
