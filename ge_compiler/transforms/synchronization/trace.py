@@ -8,14 +8,15 @@ queues of all pipes in the order of issue; on a split chip, those of the cube an
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from math import prod
 
 from xdsl.dialects.scf import ForOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 
+from ge_compiler.dialects.buf import AtOp
 from ge_compiler.dialects.npu import (
     CrossCoreFlagOp,
     CrossCoreSetFlagOp,
@@ -55,7 +56,7 @@ class Item:
     position: int
     """How many entries its queue had before it."""
     op: Operation
-    needs: Sequence[tuple[int, int]] = ()
+    needs: tuple[tuple[int, int], ...] = ()
     """Of an instruction: the pipes and positions of those that must be complete before."""
     event: Event = ("", "", None, 0)
     binary: bool = True
@@ -78,11 +79,14 @@ class Trace:
 
     items: list[Item]
     pipes: tuple[str, ...]
-    in_order: tuple[bool, ...]
     matches: list[tuple[Operation, Operation]]
     """Which set each wait takes its token from."""
     open: tuple[Operation, ...]
     """The loops whose bounds are not known."""
+
+    def signature(self) -> Hashable:
+        """Equal for traces of which one is enough."""
+        return tuple((item.op, item.needs, item.event) for item in self.items)
 
 
 Found = Mapping[Operation, Instruction]
@@ -107,21 +111,13 @@ class Unrolling:
         return count if count <= self.trips else self.trips + (count - self.trips) % self.period
 
 
-def record(structure: Structure, target: NpuTarget, found: Found, unrolling: Unrolling, trips: Trips) -> Trace:
-    """
-    One trace: of loops whose bounds are not known, `trips`; of a grid, the blocks of the busiest core, or `trips`.
-
-    Raises `Unknown` if a flag cannot be followed.
-    """
-    recorder = _Recorder(structure, target, found, unrolling, trips)
-    recorder.run(structure.kernel.body.block)
-    in_order = tuple(unit.in_order for unit in target.units.values())
-    return Trace(recorder.items, tuple(target.units), in_order, recorder.matches, tuple(recorder.open))
-
-
 def record_all(structure: Structure, target: NpuTarget, found: Found, unrolling: Unrolling) -> list[Trace]:
-    """The trace of the busiest core, then those in which loops of unknown length run once or never, and of cores with fewer blocks."""
-    busiest = record(structure, target, found, unrolling, {})
+    """
+    Traces that stand for all executions: of cores with most and fewest blocks, of loops of unknown length that run often, once and never.
+
+    Where the blocks of different cores use different slots, of every core. Raises `Unknown` if a flag cannot be followed.
+    """
+    busiest = _record(structure, target, found, unrolling, {}, 0)
     choices = [dict[Operation, int]()]
     for loop in busiest.open:
         choices = [{**choice, loop: trips} for choice in choices for trips in (unrolling.trips, 1, 0)]
@@ -129,7 +125,30 @@ def record_all(structure: Structure, target: NpuTarget, found: Found, unrolling:
         idlest, most = blocks_of_a_core(grid, target)
         if idlest < most:
             choices += [{**choice, grid: unrolling.of(idlest)} for choice in choices]
-    return [busiest, *(record(structure, target, found, unrolling, choice) for choice in choices[1:])]
+    cores = range(target.cores if _depends_on_blocks(structure) else 1)
+    traces = [_record(structure, target, found, unrolling, choice, core) for core in cores for choice in choices]
+    return list({trace.signature(): trace for trace in traces}.values())
+
+
+def _record(structure: Structure, target: NpuTarget, found: Found, unrolling: Unrolling, trips: Trips, core: int) -> Trace:
+    """What `core` does, with `trips` of some loops."""
+    recorder = _Recorder(structure, target, found, unrolling, trips, core)
+    recorder.run(structure.kernel.body.block)
+    return Trace(recorder.items, tuple(target.units), recorder.matches, tuple(recorder.open))
+
+
+def _depends_on_blocks(structure: Structure) -> bool:
+    """Whether a slot, a flag's number or a loop's length depends on the coordinates of a block."""
+    derived: set[SSAValue] = set()
+    for op in structure.kernel.walk():
+        depends = any(operand in derived for operand in op.operands)
+        if depends and isinstance(op, AtOp | SyncOp | ForOp):
+            return True
+        if depends:
+            derived.update(op.results)
+        elif isinstance(op, GridOp):
+            derived.update(op.points)
+    return False
 
 
 def blocks_of_a_core(grid: GridOp, target: NpuTarget) -> tuple[int, int]:
@@ -148,8 +167,9 @@ class _Touched:
 
 
 class _Recorder:
-    def __init__(self, structure: Structure, target: NpuTarget, found: Found, unrolling: Unrolling, trips: Trips) -> None:
-        self._structure, self._target, self._found, self._unrolling, self._trips = structure, target, found, unrolling, trips
+    def __init__(self, structure: Structure, target: NpuTarget, found: Found, unrolling: Unrolling, trips: Trips, core: int) -> None:
+        self._structure, self._target, self._found = structure, target, found
+        self._unrolling, self._trips, self._core = unrolling, trips, core
         self._numbers = {name: i for i, name in enumerate(target.units)}
         self._lengths = [0] * len(target.units)
         self._values: Values = {}
@@ -192,7 +212,7 @@ class _Recorder:
     def _grid(self, op: GridOp) -> None:
         _, most = blocks_of_a_core(op, self._target)
         for trip in range(self._trips.get(op, self._unrolling.of(most))):
-            block, point = trip * self._target.cores, list[int]()
+            block, point = self._core + trip * self._target.cores, list[int]()
             for extent in reversed(op.grid):
                 point.insert(0, block % extent)
                 block //= extent
