@@ -73,12 +73,6 @@ BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "Maximum": np.maximum,
     "Minimum": np.minimum,
 }
-    "Add": np.add,
-    "Sub": np.subtract,
-    "Mul": np.multiply,
-    "Maximum": np.maximum,
-    "Minimum": np.minimum,
-}
 INTEGER = ("Neg", "Relu", "Square")
 """Operators that are exact on integers."""
 
