@@ -18,7 +18,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from ge_compiler.dialects.diagnostics import remark
-from ge_compiler.dialects.npu import InstructionOp
+from ge_compiler.dialects.npu import InstructionOp, SyncOp
 from ge_compiler.dialects.target import target_of
 
 
@@ -39,7 +39,7 @@ class VerifySyncPass(ModulePass):
 
         target = target_of(op)
         for kernel in op.body.block.ops:
-            if isinstance(kernel, FuncOp) and any(isinstance(inner, InstructionOp) for inner in kernel.walk()):
+            if isinstance(kernel, FuncOp) and any(isinstance(inner, InstructionOp | SyncOp) for inner in kernel.walk()):
                 report = check_sync(kernel, target, cores=self.cores, trips=self.trips)
                 remark(self.name, kernel, "coverage", str(report.coverage))
                 if (error := report.error()) is not None:

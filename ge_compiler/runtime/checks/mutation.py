@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.memref import SubviewOp
 from xdsl.ir import Operation, SSAValue
 
 from ge_compiler.dialects import npu
@@ -56,9 +58,35 @@ def mutants(module: ModuleOp, kernel: str) -> Iterator[Mutant]:
         if isinstance(op, AtOp) and op.slot is not None:
             yield _mutant(module, kernel, index, "slot", f"{op.label} always in its first slot", _first_slot)
             yield _mutant(module, kernel, index, "slot", f"{op.label} one slot further", _next_slot)
-    for (index, op), (_, other) in itertools.permutations([(i, op) for i, op in enumerate(ops) if isinstance(op, AtOp)], 2):
-        if _can_move(op, other, module):
-            yield _moved(module, kernel, index, op, other)
+    for index, op in enumerate(ops):
+        if isinstance(op, AtOp):
+            for other in _clobbered(ops, op):
+                if _can_move(op, other, module):
+                    yield _moved(module, kernel, index, op, other)
+
+
+def _clobbered(ops: Sequence[Operation], op: AtOp) -> list[AtOp]:
+    """The buffers that hold a value while `op` is written: written before, and read after without being written again."""
+    found: dict[AtOp, None] = {}
+    held: dict[AtOp, bool] = {}
+    for instruction in ops:
+        if not isinstance(instruction, npu.InstructionOp):
+            continue
+        for buffer in filter(None, map(_buffer, instruction.reads())):
+            if held.get(buffer):
+                found[buffer] = None
+        written = _buffer(instruction.writes())
+        if written is op:
+            held = dict.fromkeys(held, True)
+        elif written is not None:
+            held[written] = False
+    return list(found)
+
+
+def _buffer(value: SSAValue) -> AtOp | None:
+    while isinstance(value.owner, SubviewOp):
+        value = value.owner.source
+    return value.owner if isinstance(value.owner, AtOp) else None
 
 
 def _kernel(module: ModuleOp, name: str) -> FuncOp:
@@ -69,12 +97,10 @@ def _describe(op: Operation) -> str:
     return str(op).removeprefix('"')
 
 
-def _mutant(module: ModuleOp, kernel: str, index: int, kind: str, what: str, change: object) -> Mutant:
+def _mutant(module: ModuleOp, kernel: str, index: int, kind: str, what: str, change: Callable[[Any], None]) -> Mutant:
     copy = module.clone()
     function = _kernel(copy, kernel)
-    op = next(itertools.islice(function.walk(), index, None))
-    assert callable(change)
-    change(op)
+    change(next(itertools.islice(function.walk(), index, None)))
     return Mutant(kind, what, copy, function)
 
 

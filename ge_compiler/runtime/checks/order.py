@@ -226,7 +226,7 @@ class Order:
 
     def _report_deadlock(self) -> None:
         heads = [(self._blocked(queue[0][1]), pipe, queue[0][1]) for pipe, queue in enumerate(self._queues) if queue]
-        heads.sort(key=lambda head: not head[0][1])
+        heads.sort(key=lambda head: (not head[0][1], isinstance(head[2].op, npu.PipeBarrierOp | npu.SyncAllOp)))
         (reason, _), pipe, entry = heads[0]
         notes = [Note(f"pipe {self._pipe_text(p)} is stuck here: {text}", e.op.location) for (text, _), p, e in heads[1:]]
         self.faults.add("deadlock", entry.op, f"deadlock: pipe {self._pipe_text(pipe)} {reason}{where(entry.op, entry.iteration)}", *notes)

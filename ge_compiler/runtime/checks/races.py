@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ge_compiler.dialects.diagnostics import Note, location_text
+from ge_compiler.dialects.diagnostics import Note
 from ge_compiler.dialects.memory import Space
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.runtime.checks.faults import Faults
@@ -154,8 +154,7 @@ class Races:
         memory = view.owner.space.value if isinstance(view, ChipView) else "global memory"
         what = f"{verb} {memory} bytes [{at[0]}, {at[1]}) of {_name(view)}{where(entry.op, entry.iteration)}{self._lane(entry)}"
         same = other.op is entry.op
-        then = "itself" if same else f"'{other.op.name}' at {location_text(other.op.location)}"
-        before = f"which {then} {other_verb}{where(other.op, other.iteration)}{self._lane(other)}"
+        before = f"which {'itself' if same else repr(other.op.name)} {other_verb}{where(other.op, other.iteration)}{self._lane(other)}"
         message = f"{kind} race: {what}, {before}; missing: {self._missing(other, entry)}"
         code = "barrier" if other.pipe == entry.pipe else "race"
         notes = () if same else (Note(f"it {other_verb} them here, on <{self.names[other.pipe]}>", other.op.location),)

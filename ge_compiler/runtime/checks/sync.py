@@ -111,7 +111,7 @@ class _Check:
         """Global memory of all cores: every block and iteration, of those instructions only that touch what is written."""
         memory = GlobalMemory(self.faults)
         recorder = Recorder(self.target, self.faults, 1, whole=True)
-        if not self.tracked:
+        if not self.tracked and not any(isinstance(op, npu.SyncAllOp) for op in self.kernel.walk()):
             return
         function = Function(self.kernel, _sliced(table_of(recorder), self.tracked_values()))
         epochs: dict[int, int] = {}
