@@ -34,13 +34,17 @@ def _raise_at_culprit(module: ModuleOp, error: Exception) -> NoReturn:
     """
     xDSL's checks of blocks and terminators do not say which op they are about: look for it.
 
-    Since ops are verified before those that hold them, a verifier may also stumble over an invalid op around its own.
+    A verifier may also stumble over an invalid op around its own, or one that it names: neither is verified before it.
     """
     for op in module.walk():
         try:
             op.verify(verify_nested_ops=False)
         except VerifyException as found:
             raise CompileError.at(op, str(found).removeprefix(f"Operation {op.name} ")) from error
+        except CompileError:
+            raise
+        except Exception:
+            continue  # stumbles as well
         if any(not block.ops for region in op.regions for block in region.blocks) and op.name in str(error):
             raise CompileError.at(op, "has an empty block where a terminator is expected") from error
     if not isinstance(error, VerifyException):
