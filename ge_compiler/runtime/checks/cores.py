@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ge_compiler.dialects.diagnostics import Note
 from ge_compiler.runtime.checks.faults import Faults
 from ge_compiler.runtime.checks.footprints import GlobalView, Ranges, merged
-from ge_compiler.runtime.checks.trace import Entry, where
+from ge_compiler.runtime.checks.recorder import Entry, where
 
 Epoch = tuple[int, int]
 """A tensor, by its number, and how many `npu.sync_all` came before."""

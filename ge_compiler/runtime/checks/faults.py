@@ -42,6 +42,8 @@ class Faults:
     """Collects faults; the same fault in a later iteration is one fault."""
 
     found: list[Fault] = field(default_factory=list[Fault])
+    context: str = ""
+    """What every message ends with: where the check is."""
     _seen: set[Hashable] = field(default_factory=set[Hashable])
 
     def add(self, code: str, op: Operation, message: str, *notes: Note, key: Hashable = None) -> None:
@@ -49,7 +51,7 @@ class Faults:
         seen = (code, op, key)
         if seen not in self._seen:
             self._seen.add(seen)
-            self.found.append(Fault(code, op, message, notes))
+            self.found.append(Fault(code, op, message + self.context, notes))
 
     def sorted(self) -> list[Fault]:
         return sorted(self.found, key=lambda fault: ORDER.index(fault.code))

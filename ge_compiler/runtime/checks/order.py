@@ -18,7 +18,7 @@ from ge_compiler.dialects import npu
 from ge_compiler.dialects.diagnostics import Note
 from ge_compiler.dialects.target import CUBE, VECTOR, NpuTarget
 from ge_compiler.runtime.checks.faults import Faults
-from ge_compiler.runtime.checks.trace import ALL, Entry, Stream, streams_of, where
+from ge_compiler.runtime.checks.recorder import ALL, Entry, Stream, streams_of, where
 
 PENDING_LIMIT = 15
 """Tokens that a cross-core flag can hold."""

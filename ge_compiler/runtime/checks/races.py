@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from ge_compiler.dialects.diagnostics import Note
 from ge_compiler.dialects.memory import Space
-from ge_compiler.dialects.target import NpuTarget
+from ge_compiler.dialects.target import VECTOR, NpuTarget
 from ge_compiler.runtime.checks.faults import Faults
 from ge_compiler.runtime.checks.footprints import Atoms, ChipView, GlobalView, Owner, Ranges, View, partition
 from ge_compiler.runtime.checks.order import Clock, Executed
-from ge_compiler.runtime.checks.trace import Entry, where
+from ge_compiler.runtime.checks.recorder import Entry, where
 
 Place = tuple[Space | int, int]
 """A memory: an on-chip one of a lane, or a tensor in global memory by its number."""
@@ -47,7 +47,7 @@ def places_of(view: View, entry: Entry, lanes: int) -> Sequence[Place]:
     space = view.owner.space
     if space is not Space.UB or lanes == 1:
         return ((space, 0),)
-    return ((space, entry.stream.lane),) if entry.stream.kind == "aiv" else tuple((space, lane) for lane in range(lanes))
+    return ((space, entry.stream.lane),) if entry.stream.kind == VECTOR else tuple((space, lane) for lane in range(lanes))
 
 
 def _touched(view: View) -> Ranges:
@@ -161,7 +161,7 @@ class Races:
         self.faults.add(code, entry.op, message, *notes, key=(kind, other.op, self.names[entry.pipe]))
 
     def _lane(self, entry: Entry) -> str:
-        return f" on lane {entry.stream.lane}" if entry.stream.kind == "aiv" else ""
+        return f" on lane {entry.stream.lane}" if entry.stream.kind == VECTOR else ""
 
     def _missing(self, first: Entry, second: Entry) -> str:
         """The synchronisation that would order two accesses."""

@@ -18,8 +18,8 @@ from ge_compiler.dialects import npu, tile
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.memory import Space
 from ge_compiler.dialects.semantics import Array
-from ge_compiler.dialects.target import NpuTarget
-from ge_compiler.runtime.checks.trace import Stream, streams_of
+from ge_compiler.dialects.target import CUBE, VECTOR, NpuTarget
+from ge_compiler.runtime.checks.recorder import Stream, streams_of
 from ge_compiler.runtime.interpreters.buffers import buffer_table
 from ge_compiler.runtime.interpreters.control import CONTROL
 from ge_compiler.runtime.machine import Machine
@@ -268,9 +268,9 @@ class _Scheduler:
 
     def _cross_core_flag(self, core: _Core, item: _Item, queue: list[_Item]) -> bool:
         """A token lies between the cube and a lane: (cluster, who takes it, lane, number)."""
-        is_set, is_cube = isinstance(item.op, npu.CrossCoreSetFlagOp), core.stream.kind == "aic"
-        taker = "aiv" if is_set == is_cube else "aic"
-        all_lanes = [c.stream.lane for c in self.cores if c.cluster == core.cluster and c.stream.kind == "aiv"]
+        is_set, is_cube = isinstance(item.op, npu.CrossCoreSetFlagOp), core.stream.kind == CUBE
+        taker = VECTOR if is_set == is_cube else CUBE
+        all_lanes = [c.stream.lane for c in self.cores if c.cluster == core.cluster and c.stream.kind == VECTOR]
         lanes = all_lanes if is_cube else [core.stream.lane]
         flags = [(core.cluster, taker, lane, item.number) for lane in lanes]
         if not is_set and not all(self.tokens.get(flag, 0) for flag in flags):

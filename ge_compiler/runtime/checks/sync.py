@@ -24,7 +24,8 @@ from ge_compiler.runtime.checks.footprints import ChipView, GlobalObject, Global
 from ge_compiler.runtime.checks.lane_varying import check_lane_varying
 from ge_compiler.runtime.checks.order import Executed, Order
 from ge_compiler.runtime.checks.races import Races
-from ge_compiler.runtime.checks.trace import Entry, Recorder, streams_of, table_of
+from ge_compiler.runtime.checks.recorder import Entry, Recorder, streams_of
+from ge_compiler.runtime.checks.trace import table_of
 from ge_compiler.runtime.walk import Factory, Frame, Function, Step
 
 _LONGEST_PERIOD = 16
@@ -56,9 +57,10 @@ class _Check:
         self.coverage = Coverage(kernel.sym_name.data, target.cores)
         self.streams = streams_of(target)
         self.recorder = Recorder(target, self.faults, _period(kernel))
-        self.arguments = [_argument(kernel, i, argument) for i, argument in enumerate(kernel.body.block.args)]
+        same = _aliases(kernel)
+        self.arguments = [_argument(kernel, i, same.get(i, i)) for i in range(len(kernel.body.block.args))]
         self.unwritten = _unwritten(kernel)
-        self.tracked = _written(kernel) | self.unwritten
+        self.tracked = {same.get(i, i) for i in _written(kernel) | self.unwritten}
 
     def run(self, trips: Sequence[int]) -> Report:
         check_lane_varying(self.kernel, self.target, self.faults)
@@ -76,6 +78,7 @@ class _Check:
         function = Function(self.kernel, table_of(self.recorder))
         programs: dict[Hashable, _Program | None] = {}
         for core in range(self.target.cores):
+            self.faults.context = f" (on core {core})" if core else ""
             entries = self._trace(function, core, trips)
             self.coverage.instructions += sum(isinstance(e.op, npu.InstructionOp) for e in entries)
             self.coverage.synchronisations += sum(not isinstance(e.op, npu.InstructionOp) for e in entries)
@@ -86,6 +89,7 @@ class _Check:
             if program is not None and (not known or self.tracked):
                 races = Races(self.target, program.names, program.in_order, self.tracked, self.faults)
                 races.check(entries, self._relevant(entries, program, known), on_chip=not known, with_values=trips is None)
+        self.faults.context = ""
         self.coverage.streams += len(programs)
 
     def _trace(self, function: Function, core: int, trips: int | None) -> list[Entry]:
@@ -142,7 +146,8 @@ class _Check:
 
     def tracked_values(self) -> set[SSAValue]:
         """Everything that may be a view of a tensor whose bytes are compared."""
-        values: set[SSAValue] = {self.kernel.body.block.args[i] for i in self.tracked}
+        arguments = zip(self.kernel.body.block.args, self.arguments, strict=True)
+        values: set[SSAValue] = {argument for argument, view in arguments if view.object.number in self.tracked}
         for op in self.kernel.walk():
             if any(operand in values for operand in op.operands):
                 values.update(result for result in op.results if isinstance(result.type, MemRefType))
@@ -154,8 +159,10 @@ def _signature(entry: Entry) -> Hashable:
     return (id(entry.op), entry.pipe, entry.number, entry.block, views)
 
 
-def _argument(kernel: FuncOp, number: int, argument: SSAValue) -> GlobalView:
-    name = f"%{argument.name_hint}" if argument.name_hint else f"argument #{number}"
+def _argument(kernel: FuncOp, position: int, number: int) -> GlobalView:
+    """The view of all of an argument; `number` is that of the first argument that is the same tensor."""
+    argument = kernel.body.block.args[position]
+    name = f"%{argument.name_hint}" if argument.name_hint else f"argument #{position}"
     type_ = argument.type
     if not isinstance(type_, MemRefType) or mem_of(argument.type).space is not Space.GM:
         raise CompileError.at(
@@ -190,10 +197,25 @@ def _written(kernel: FuncOp) -> set[int]:
     return written
 
 
+def _launches(kernel: FuncOp) -> list[LaunchOp]:
+    module = kernel.parent_op()
+    return [op for op in module.walk() if isinstance(op, LaunchOp) and op.kernel() is kernel] if isinstance(module, ModuleOp) else []
+
+
+def _aliases(kernel: FuncOp) -> dict[int, int]:
+    """Arguments for which a launch gives the same tensor twice, to the first of them: it is written in place."""
+    same: dict[int, int] = {}
+    for op in _launches(kernel):
+        first: dict[SSAValue, int] = {}
+        for i, value in enumerate([*op.inputs, *op.destinations]):
+            if first.setdefault(value, i) != i:
+                same[i] = first[value]
+    return same
+
+
 def _unwritten(kernel: FuncOp) -> set[int]:
     """The arguments that hold nothing when the kernel starts: what launches pass as destinations, and workspaces behind them."""
-    module = kernel.parent_op()
-    launches = [op for op in module.walk() if isinstance(op, LaunchOp) and op.kernel() is kernel] if isinstance(module, ModuleOp) else []
+    launches = _launches(kernel)
     if not launches:
         return set()
     fresh = set(range(min(len(op.inputs) for op in launches), len(kernel.body.block.args)))
