@@ -68,7 +68,8 @@ def _instruction(op: Operation, insert: Inserter, target: NpuTarget) -> npu.Inst
             return _move(op, insert, target)
         case tile.StoreOp():
             require_path(op, op.tile.type, op.into.type, target)
-            return npu.StoreOp(op.tile, _matrix(op.into, op.mixed_offsets, _tile_extents(op), insert))
+            instruction = npu.FixpipeOp if mem_of(op.tile.type).space is Space.L0C else npu.StoreOp
+            return instruction(op.tile, _matrix(op.into, op.mixed_offsets, _tile_extents(op), insert))
         case tile.MmadOp():
             return npu.MmadOp(op.a, op.b, op.accumulator, op.init)
         case tile.CastOp():

@@ -14,12 +14,13 @@ in the unified buffer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, IndexType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
@@ -56,28 +57,59 @@ class _Kernel:
         self.writer = Writer(entry, entry, kernel.location)
         self.views: dict[tuple[SSAValue, tuple[int, ...]], SSAValue] = {}
 
-    # Where the current tile lies, and the lane's part of it: filled in when the grid is entered.
+    # Where the current tile lies, and the lane's part of it: filled in when a grid is entered.
     offsets: list[Index]
     extents: tuple[Index, Index]
     lane_starts: tuple[Index, Index]
     lane_extents: tuple[Index, Index]
+    partials: SSAValue
 
     def convert(self) -> FuncOp:
         """The kernel at `tile`."""
-        grid = self.shape.grid(self.domain)
-        body = Block(arg_types=[IndexType()] * len(grid))
-        for arg, name in zip(body.args, _grid_names(len(grid)), strict=True):
-            arg.name_hint = name
-        with self.writer.inside(body):
-            self._locate(body.args, grid)
-            emit(self.domain, self)
-        self.writer.location = self.old.location
-        self.writer.add(tile.ForallOp(grid, body))
+        grid, splits = self.shape.grid(self.domain), self.shape.splits
+        if splits > 1:
+            self.partials = self._partials()
+            self._grid((splits, *grid), self._partial)
+        self._grid(grid, self._whole)
         self.writer.add(ReturnOp())
         type_ = FunctionType.from_lists([a.type for a in self.entry.args], [])
         new = FuncOp(self.old.sym_name.data, type_, Region(self.entry), visibility="private")
         new.attributes |= self.old.attributes
         return located(new, self.old.location)
+
+    def _grid(self, bounds: tuple[int, ...], body: Callable[[Sequence[BlockArgument], tuple[int, ...]], None]) -> None:
+        """A grid whose blocks do what `body` writes."""
+        block = Block(arg_types=[IndexType()] * len(bounds))
+        for arg, name in zip(block.args, _grid_names(len(bounds)), strict=True):
+            arg.name_hint = name
+        with self.writer.inside(block):
+            body(block.args, bounds)
+        self.writer.location = self.old.location
+        self.writer.add(tile.ForallOp(bounds, block))
+
+    def _whole(self, points: Sequence[BlockArgument], grid: tuple[int, ...]) -> None:
+        """A tile from its operands to its results."""
+        self._locate(points, grid)
+        self._share_out()
+        emit(self.domain, self)
+
+    def _partial(self, points: Sequence[BlockArgument], grid: tuple[int, ...]) -> None:
+        """A tile of one part of the contraction, to where the second grid reads it."""
+        assert self.domain.anchor is not None
+        self.writer.location = self.domain.anchor.location
+        self._locate(points[1:], grid[1:])
+        base = self.writer.multiply(points[0], self.shape.k_part, "base")
+        value = self._loops(base, self.writer.clipped(self.shape.k_part, self.domain.contraction, base, "length"))
+        for path in self.target.route(Space.L0C, Space.GM)[:-1]:
+            type_ = on_chip(self.shape.matrix, tensor_type(value).get_element_type(), path.destination)
+            value = self.writer.value(tile.MoveOp(value, [0, 0], self.extents, type_), "acc")
+        self.writer.add(tile.StoreOp(value, self.partials, [points[0], *self.offsets]))
+
+    def _partials(self) -> SSAValue:
+        """A tensor with room for every part's product."""
+        assert self.domain.anchor is not None
+        element = tensor_type(self.domain.anchor.result).get_element_type()
+        return self.writer.value(EmptyOp([], TensorType(element, [self.shape.splits, *self.domain.sizes])), "partials")
 
     def _locate(self, points: Sequence[BlockArgument], grid: tuple[int, ...]) -> None:
         sizes = self.domain.sizes
@@ -92,7 +124,6 @@ class _Kernel:
             for step, size, offset, name in zip(steps[-2:], sizes[-2:], self.offsets[-2:], ("m", "n"), strict=True)
         )
         self.extents = rows, columns
-        self._share_out()
 
     def _share_out(self) -> None:
         """Give each lane its part of the tile: an equal share of rows or columns, of which the last lanes may have less, or none."""
@@ -161,12 +192,28 @@ class _Kernel:
             x = self.writer.value(tile.BroadcastOp(x, self.lane_extents, whole), "repeated")
         self.writer.add(tile.StoreOp(x, self.view(self.outputs[result], self.domain.sizes), self._lane_offsets()))
 
+    def _loops(self, base: Index, length: Index) -> SSAValue:
+        """The product over one part of the contraction, in L0C."""
+        spans = [Span(*span) for span in zip(self.domain.sizes[-2:], self.offsets[-2:], self.extents, self.shape.matrix, strict=True)]
+        return MatmulLoops(self.writer, self.domain, self.shape, self.offsets[:-2], spans[0], spans[1], base, length, self.argument).write()
+
+    def _sum_of_partials(self) -> SSAValue:
+        """The parts' products added up in the order of the parts, whatever order they were computed in."""
+        type_ = on_chip(self.shape.part, tensor_type(self.partials).get_element_type(), Space.UB)
+        offsets = self._lane_offsets()
+        total: SSAValue | None = None
+        for part in range(self.shape.splits):
+            product = self.writer.value(tile.LoadOp(self.partials, [part, *offsets], self.lane_extents, type_), "partial")
+            total = product if total is None else self.function("add", [total, product], None)
+        assert total is not None
+        return total
+
     def accumulator(self) -> SSAValue:
         anchor = self.domain.anchor
         assert anchor is not None
-        spans = [Span(*span) for span in zip(self.domain.sizes[-2:], self.offsets[-2:], self.extents, self.shape.matrix, strict=True)]
-        loops = MatmulLoops(self.writer, self.domain, self.shape, self.offsets[:-2], spans[0], spans[1], self.argument)
-        result = loops.write()
+        if self.shape.splits > 1:
+            return self._sum_of_partials()
+        result = self._loops(0, self.domain.contraction)
         route = self.target.route(Space.L0C, Space.UB)
         if not route:
             raise CompileError.at(anchor, f"needs a way from l0c to ub, which {self.target.name} does not have")

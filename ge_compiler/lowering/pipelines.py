@@ -77,6 +77,7 @@ TO_TILE = Pipeline(
         Step("select-schedule", "tile sizes that the text leaves open are chosen while a kernel is still a few primitives"),
         Step("convert-fused-to-tile", "the schedule becomes a grid and loops, every tile gets its memory space"),
         Step("expand-math", "functions become vector instructions' before buffers exist, so that intermediate tiles are planned too"),
+        Step("pipeline-stages", "grids become one loop a core, in which tiles that units hand on to each other have slots"),
         Step("verify-stage{stage=tile}", "every rounding and every split of a sum is fixed: lower levels keep the bits"),
     ),
     TO_FUSED,
@@ -86,6 +87,7 @@ TO_BUF = Pipeline(
     "give every tile a buffer and an address",
     (
         Step("bufferize-tile", "every tile becomes a buffer that ops write into, every tensor of @main one in global memory"),
+        Step("multi-buffer", "which slot a trip uses is computed once, as a value that addresses and events share"),
         Step("plan-memory", "buffers get offsets; those that are never live together share bytes"),
         Step("verify-memory", "the plan is checked by code that shares nothing with the planner"),
         Step("verify-stage{stage=buf}", "every buffer has an address, aligned and in range"),

@@ -84,6 +84,8 @@ def _schedule(kernel: FuncOp, given: Schedule, target: NpuTarget) -> Schedule:
     if unused:
         message = f"@{kernel.sym_name.data} is a vector kernel and does not use {', '.join(unused)}; its keys: {', '.join(keys)}"
         raise CompileError.at(kernel, message)
+    if "splits" in keys:
+        given = {"splits": 1, **given}
     # Where nothing fits around what is given, the smallest tile shows by how much.
     skew = given.get("skew", 0)
     slots = {"l1": 1 + skew, "l0": 1, "ub": 1, "skew": skew}

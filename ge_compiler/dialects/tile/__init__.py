@@ -15,12 +15,23 @@ from xdsl.ir import Dialect
 from ge_compiler.dialects.tile.base import ForallOp, GridLoopOp, GridOp, TileOp
 from ge_compiler.dialects.tile.compute import ELEMENTWISE, BroadcastOp, CastOp, FullOp, MmadOp, TileElementwiseOp, UndefOp
 from ge_compiler.dialects.tile.moves import LoadOp, MoveOp, StoreOp, ViewOp
-from ge_compiler.dialects.tile.schedule import SCHEDULE_ATTRIBUTE, SCHEDULE_KEYS, ScheduleAttr, schedule_of
+from ge_compiler.dialects.tile.schedule import (
+    SCHEDULE_ATTRIBUTE,
+    SCHEDULE_KEYS,
+    SIZE_KEYS,
+    SLOT_KEYS,
+    ScheduleAttr,
+    expected_of,
+    in_range,
+    schedule_of,
+)
 
 __all__ = [
     "ELEMENTWISE",
     "SCHEDULE_ATTRIBUTE",
     "SCHEDULE_KEYS",
+    "SIZE_KEYS",
+    "SLOT_KEYS",
     "TILE",
     "BroadcastOp",
     "CastOp",
@@ -37,6 +48,8 @@ __all__ = [
     "TileOp",
     "UndefOp",
     "ViewOp",
+    "expected_of",
+    "in_range",
     "schedule_of",
 ]
 

@@ -8,12 +8,14 @@ from typing import Self
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
+    IntegerAttr,
     i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
+    opt_attr_def,
     prop_def,
     region_def,
     traits_def,
@@ -131,7 +133,17 @@ def _parse_grid(parser: Parser) -> tuple[list[Parser.Argument], list[int], dict[
 
 
 class TileOp(IRDLOperation):
-    """An op with a value form on tensors and a destination-passing form on memrefs."""
+    """An op with a value form on tensors and a destination-passing form on memrefs.
+
+    As a value, its tile may have several `slots`: then trips of the loop around it take turns, and one can be filled while another is read.
+    """
+
+    slots = opt_attr_def(IntegerAttr.constr(i64))
+
+    @property
+    def slot_count(self) -> int:
+        """How many slots the tile has; 1 where nothing is said."""
+        return 1 if self.slots is None else self.slots.value.data
 
     def tile_type(self) -> Tensor | Buffer:
         """The type of the tile that the op makes."""
@@ -147,3 +159,5 @@ class TileOp(IRDLOperation):
         if (self.destination() is None) == (not self.results):
             raise VerifyException("has either a tensor result or a memref that it writes 'into'")
         verify_one_kind([*self.operands, *self.results])
+        if self.slot_count < 1 or (self.slots is not None and not self.results):
+            raise VerifyException("has a positive number of slots while it makes a value; a buffer's are on its buf.alloc")

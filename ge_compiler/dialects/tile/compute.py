@@ -45,7 +45,7 @@ from ge_compiler.dialects.types import Tensor, shaped_type, tensor_type, verify_
 
 @irdl_op_definition
 class UndefOp(IRDLOperation):
-    """A tile without contents, to be written by the first `tile.mmad` of a loop."""
+    """A tile without contents, to be written by the first `tile.mmad` of a loop, or where a loop carries the tile of the trip before."""
 
     name = "tile.undef"
 
@@ -58,7 +58,7 @@ class UndefOp(IRDLOperation):
         super().__init__(result_types=[type])
 
     def verify_(self) -> None:
-        verify_tile(self.result, "the tile", Space.L0C)
+        verify_tile(self.result, "the tile", Space.L0C, Space.L1)
 
 
 @irdl_op_definition

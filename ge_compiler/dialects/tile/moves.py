@@ -193,7 +193,7 @@ class StoreOp(IRDLOperation):
 
     def verify_(self) -> None:
         verify_one_kind((self.tile, self.into))
-        verify_tile(self.tile, "the tile", Space.UB)
+        verify_tile(self.tile, "the tile", Space.UB, Space.L0C)
         verify_global(self.into, "the destination")
         verify_same_element(self.tile, self.into)
         verify_index_list("offsets", self.offsets, self.static_offsets, len(shaped_type(self.into).get_shape()))

@@ -1,4 +1,4 @@
-"""The schedule of a kernel: the tile sizes that decide its loops, as an attribute that a user may write."""
+"""The schedule of a kernel: what decides its loops and how they are pipelined, as an attribute that a user may write."""
 
 from __future__ import annotations
 
@@ -23,15 +23,30 @@ SCHEDULE_KEYS: dict[str, str] = {
     "n": "columns of a tile",
     "k": "elements of the contraction that are in L1 at once",
     "k0": "elements of the contraction that one cube instruction sums",
+    "l1": "slots of each tile that is loaded into L1",
+    "l0": "slots of each tile that is moved to L0A or L0B",
+    "ub": "slots of each tile that is brought into the unified buffer, or stored from it",
+    "splits": "parts of the contraction that are summed apart and added up by a second grid, at most 16",
+    "skew": "trips of the loop over k by which loads run ahead of the products, 0 or 1",
 }
-"""What a schedule decides; a vector kernel has no contraction and so only `m` and `n`."""
+"""What a schedule decides; a vector kernel has no contraction and so only `m`, `n` and `ub`."""
+
+SIZE_KEYS = ("m", "n", "k", "k0")
+SLOT_KEYS = ("l1", "l0", "ub")
+LEAST = {"skew": 0}
+"""The smallest value of each key, where it is not 1."""
+MOST = {"skew": 1, "splits": 16}
+"""The largest value of each key that has one."""
 
 SCHEDULE_ATTRIBUTE = "schedule"
 
 
 @irdl_attr_definition
 class ScheduleAttr(ParametrizedAttribute):
-    """`#tile.schedule<m = 32, n = 128, k = 256, k0 = 64>`: tile sizes of a kernel; keys left out are chosen by `select-schedule`."""
+    """`#tile.schedule<m = 32, n = 128, k = 256, k0 = 64, l1 = 2>`: how a kernel is tiled and pipelined.
+
+    Keys left out are chosen by `select-schedule`.
+    """
 
     name: ClassVar[str] = "tile.schedule"
 
@@ -43,7 +58,7 @@ class ScheduleAttr(ParametrizedAttribute):
         return ScheduleAttr(DictionaryAttr(ordered))
 
     def values(self) -> dict[str, int]:
-        """The sizes that are set, in the order of `SCHEDULE_KEYS`."""
+        """The values that are set, in the order of `SCHEDULE_KEYS`."""
         given = {key: value.value.data for key, value in self.entries.data.items() if isinstance(value, IntegerAttr)}
         return {key: given[key] for key in SCHEDULE_KEYS if key in given}
 
@@ -70,8 +85,20 @@ class ScheduleAttr(ParametrizedAttribute):
 
     def verify(self) -> None:
         for key, value in self.entries.data.items():
-            if key not in SCHEDULE_KEYS or not isinstance(value, IntegerAttr) or value.value.data < 1:
-                raise VerifyException(f"a schedule maps {', '.join(SCHEDULE_KEYS)} to positive integers, got {key} = {value}")
+            if key not in SCHEDULE_KEYS or not isinstance(value, IntegerAttr):
+                raise VerifyException(f"a schedule maps {', '.join(SCHEDULE_KEYS)} to integers, got {key} = {value}")
+            if not in_range(key, value.value.data):
+                raise VerifyException(f"{key} of a schedule must be {expected_of(key)}, got {value.value.data}")
+
+
+def in_range(key: str, value: int) -> bool:
+    """Whether a key of a schedule may have `value`."""
+    return LEAST.get(key, 1) <= value <= MOST.get(key, value)
+
+
+def expected_of(key: str) -> str:
+    """What values a key may have, in words."""
+    return f"{LEAST.get(key, 1)} to {MOST[key]}" if key in MOST else "a positive integer"
 
 
 def schedule_of(kernel: Operation) -> ScheduleAttr | None:

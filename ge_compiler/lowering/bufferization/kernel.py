@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.memref import SubviewOp
 from xdsl.dialects.scf import ForOp, YieldOp
+from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ge_compiler.dialects import buf
@@ -78,6 +79,8 @@ class _KernelBufferizer:
                 bufferize_view(op)
             case UndefOp():
                 pass  # whoever takes it over makes the buffer
+            case EmptyOp():
+                self.workspaces.of_all(op)
             case ForOp():
                 self.loop(op)
             case MmadOp() if op.results:

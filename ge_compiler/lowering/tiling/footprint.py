@@ -60,7 +60,12 @@ class _Recorder:
         return self._brought(argument.name_hint or "x", (rows, columns), tensor_type(argument).get_element_type())
 
     def accumulator(self) -> Held:
-        return self._brought("acc", self.shape.part, self.element)
+        if self.shape.splits == 1:
+            return self._brought("acc", self.shape.part, self.element)
+        total = self._brought("partial", self.shape.part, self.element)
+        for _ in range(1, self.shape.splits):
+            total = self.apply("add", total, self._brought("partial", self.shape.part, self.element))
+        return total
 
     def _brought(self, label: str, shape: tuple[int, int], element: Attribute) -> Held:
         made = self._new(label, shape, element, [])
@@ -95,7 +100,10 @@ def of_anchor(domain: Domain, shape: TileShape) -> list[Held]:
     wide = accumulator_of(element)
     a = (shape.k, shape.rows) if left.transposed else (shape.rows, shape.k)
     b = (shape.columns, shape.k) if right.transposed else (shape.k, shape.columns)
+    # The grid that sums a part brings it to memory through the unified buffer where there is no other way, before the second grid starts.
+    partial = [Held("acc", Space.UB, shape.matrix, wide, -1, -1)] if shape.splits > 1 and shape.leaves_through_ub else []
     return [
+        *partial,
         Held("a", Space.L1, a, element, 0, 0, shape.l1),
         Held("b", Space.L1, b, element, 0, 0, shape.l1),
         Held("a0", Space.L0A, (shape.rows, shape.k0), element, 0, 0, shape.l0),

@@ -38,6 +38,10 @@ class MatmulLoops:
     """The tile's coordinates in the leading groups."""
     rows: Span
     columns: Span
+    base: Index
+    """Where the part of the contraction begins that is summed here."""
+    length: Index
+    """How many elements that part has."""
     view: Callable[[SSAValue, list[int]], SSAValue]
     """The kernel's argument as a tensor of a given shape."""
 
@@ -47,7 +51,7 @@ class MatmulLoops:
         assert anchor is not None
         element = tensor_type(anchor.result).get_element_type()
         undefined = self.writer.value(tile.UndefOp(on_chip(self.shape.matrix, element, Space.L0C)), "undef")
-        return self._loop("k", self.domain.contraction, self.shape.k, undefined, self._chunk)
+        return self._loop("k", self.length, self.shape.k, undefined, self._chunk)
 
     def _loop(self, name: str, total: Index, step: int, start: SSAValue, body: Callable[[SSAValue, SSAValue], SSAValue]) -> SSAValue:
         """`for name = 0 to total step step`; `body(index, accumulator)` gives the accumulator of the next trip."""
@@ -59,8 +63,8 @@ class MatmulLoops:
         return self.writer.value(scf.ForOp(lower, upper, by, [start], block), "acc")
 
     def _chunk(self, k: SSAValue, accumulator: SSAValue) -> SSAValue:
-        extent = self.writer.clipped(self.shape.k, self.domain.contraction, k, "kk")
-        along = Span(self.domain.contraction, k, extent, self.shape.k)
+        extent = self.writer.clipped(self.shape.k, self.length, k, "kk")
+        along = Span(self.domain.contraction, self.writer.plus(self.base, k), extent, self.shape.k)
         left, right = self.domain.operands()
         a = self._load(left, *((along, self.rows) if left.transposed else (self.rows, along)), "a")
         b = self._load(right, *((self.columns, along) if right.transposed else (along, self.columns)), "b")
@@ -78,7 +82,7 @@ class MatmulLoops:
 
     def _mmad(self, a: SSAValue, b: SSAValue, k: SSAValue, q: SSAValue, extent: Index, accumulator: SSAValue) -> SSAValue:
         step = self.shape.k0
-        even = self.shape.k % step == 0 and self.domain.contraction % step == 0
+        even = self.shape.k % step == 0 and isinstance(self.length, int) and self.length % step == 0
         valid = step if even else self.writer.clipped(step, extent, q, "kq")
         left, right = self.domain.operands()
         a0 = self._move(a, left.transposed, [0, q], [self.rows.extent, valid], [self.shape.rows, step], Space.L0A)

@@ -8,6 +8,7 @@ from xdsl.dialects.func import FuncOp
 
 from ge_compiler.dialects import tile
 from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.memory import Space, round_up
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.lowering.tiling.domain import Domain
 
@@ -27,6 +28,12 @@ class TileShape:
     l1: int = 1
     l0: int = 1
     ub: int = 1
+    splits: int = 1
+    """Parts of the contraction that are summed apart, and added up by a second grid."""
+    leaves_through_ub: bool = False
+    """Whether an accumulator reaches global memory through the unified buffer only."""
+    k_part: int = 0
+    """Elements of the contraction in each part; the last may have fewer."""
 
     @property
     def matrix(self) -> tuple[int, int]:
@@ -67,7 +74,11 @@ def clip(domain: Domain, values: dict[str, int], target: NpuTarget) -> TileShape
     m, n = max(1, min(values["m"], rows)), max(1, min(values["n"], columns))
     axis = 1 if domain.anchor is None and rows == 1 else 0
     l1, l0, ub = (values.get(key, 1) for key in tile.SLOT_KEYS)
-    return TileShape(m, n, k, min(values.get("k0", 1), k), target.vec_per_cube, axis, l1, l0, ub)
+    k0 = min(values.get("k0", 1), k)
+    k_part = max(1, round_up(-(-domain.contraction // values.get("splits", 1)), k0))
+    through_ub = any(path.destination is Space.UB for path in target.route(Space.L0C, Space.GM))
+    splits = max(1, -(-domain.contraction // k_part))
+    return TileShape(m, n, min(k, k_part), k0, target.vec_per_cube, axis, l1, l0, ub, splits, through_ub, k_part)
 
 
 def tile_shape(domain: Domain, kernel: FuncOp, target: NpuTarget) -> TileShape:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"\s*([A-Za-z0-9_.-]+)\s*")
 _OPTION = re.compile(r"""\s*([A-Za-z0-9_-]+)(?:=((?:"[^"]*"|\[[^\]]*\]|\{[^}]*\}|[^\s{}"\[\]])*))?""")
+_ITEM = re.compile(r'(?:"[^"]*"|[^",])+')
+"""An item of a list; inside quotes a comma does not end it."""
 _ANCHORS = ("builtin.module", "any")
 
 
@@ -130,8 +132,7 @@ def _convert(text: str | None, wanted: Any) -> Any:
             raise ValueError("one of " + ", ".join(str(choice) for choice in arguments) + did_you_mean(text or "", map(str, arguments)))
         return text
     if origin is tuple:
-        parts = (text or "").strip("[]").split(",") if text else []
-        return tuple(_convert(part.strip(), arguments[0]) for part in parts)
+        return tuple(_convert(part.strip(), arguments[0]) for part in _ITEM.findall((text or "").strip("[]")))
     return _convert_scalar(text, wanted)
 
 

@@ -39,7 +39,7 @@ STAGES: Mapping[str, Stage] = {
     ),
     "tile": Stage(
         _LAUNCHES | {"tensor.empty", "tile.view"},
-        _LOOPS | _TILE_OPS | _TILE_FUNCTIONS | {"tile.undef", "tile.view"},
+        _LOOPS | _TILE_OPS | _TILE_FUNCTIONS | {"tile.undef", "tile.view", "tensor.empty"},
         "tensor",
         "convert-fused-to-tile and expand-math",
     ),
