@@ -23,27 +23,50 @@ from ge_compiler.transforms.remove_redundant_sync import RemoveRedundantSyncPass
 
 # ---- random kernels ---------------------------------------------------------------------------------------------------
 
-ELEMENT = {"ub": "f32", "l0c": "f32", "l1": "f16", "l0a": "f16", "l0b": "f16"}
-BYTES = {"ub": 1024, "l0c": 1024, "l1": 512, "l0a": 512, "l0b": 512}
-STEP = {"ub": 512, "l0c": 512, "l1": 256, "l0a": 512, "l0b": 512}
-"""Offsets are multiples of it: in some memories buffers overlap by half."""
+
+@dataclass(frozen=True)
+class Chip:
+    """What kernels for a target are made of: tiles of 16 x 16 elements for the cube, of 8 x 16 for each vector lane."""
+
+    target: str
+    cube_element: str
+    workspace: bool
+    """Whether the accumulator reaches the vector lanes through global memory, and they the cube."""
+
+    def type(self, space: str) -> str:
+        match space:
+            case "ub":
+                return "memref<8x16xf32, #npu.mem<ub>>"
+            case "ws":
+                return VIEW
+            case "l0c":
+                return "memref<16x16xf32, #npu.mem<l0c>>"
+            case _:
+                return f"memref<16x16x{self.cube_element}, #npu.mem<{space}>>"
+
+    def bytes(self, space: str) -> int:
+        return {"ub": 512, "ws": 1, "l0c": 1024}.get(space, 512 if self.cube_element == "f16" else 1024)
+
+
+UNIFIED, SPLIT = Chip("Ascend910A", "f16", workspace=False), Chip("Ascend910B2", "f32", workspace=True)
+VIEW = "memref<16x16xf32, strided<[16, 1], offset: ?>>"
+PART = "memref<8x16xf32, strided<[16, 1], offset: ?>>"
+SPACES = ("ub", "l1", "l0a", "l0b", "l0c")
 PLACES = 6
 
 
 @dataclass(frozen=True, eq=False)
 class Tile:
-    """A buffer that a kernel has named."""
+    """A buffer that a kernel has named; in workspace, offsets are slots."""
 
     name: str
     space: str
     offsets: tuple[int, ...]
-
-    @property
-    def type(self) -> str:
-        return f"memref<16x16x{ELEMENT[self.space]}, #npu.mem<{self.space}>>"
+    type: str
+    bytes: int
 
     def overlaps(self, other: Tile) -> bool:
-        return self.space == other.space and any(abs(a - b) < BYTES[self.space] for a in self.offsets for b in other.offsets)
+        return self.space == other.space and any(abs(a - b) < self.bytes for a in self.offsets for b in other.offsets)
 
 
 def untouched(tiles: set[Tile], by: Sequence[Tile]) -> set[Tile]:
@@ -55,6 +78,7 @@ class Writer:
     """Writes a kernel in which every read finds what was written to it, whatever trips its loops run."""
 
     random: Random
+    chip: Chip
     lines: list[str] = field(default_factory=list[str])
     names: int = 0
 
@@ -69,21 +93,27 @@ class Writer:
         """New buffers; `counter` chooses the slot of those that have two."""
         slot = self.name("s")
         self.emit(depth, f"{slot} = arith.remui {counter}, %c2 : index")
-        spaces = [*self.random.choices(["ub", "l1", "l0a", "l0b", "l0c"], k=self.random.randint(0, 3)), "ub", "l1"]
+        spaces = [*self.random.choices(SPACES, k=self.random.randint(0, 3)), "ub", "l1", *["ws"] * self.chip.workspace]
         return [self.tile(depth, space, self.random.choice([None, slot])) for space in spaces]
 
     def tile(self, depth: int, space: str, slot: str | None) -> Tile:
-        first = self.random.randrange(PLACES) * STEP[space]
-        offsets = (first,) if slot is None else (first, first + BYTES[space] * self.random.randint(1, 2))
-        tile = Tile(self.name(space), space, offsets)
+        name, type_, size = self.name(space), self.chip.type(space), self.chip.bytes(space)
+        if space == "ws":
+            chosen = slot or f"{self.random.randint(0, 1)}"
+            offsets = (0, 1) if slot else (int(chosen),)
+            self.emit(depth, f"{name} = memref.subview %ws[%core, {chosen}, 0, 0] [1, 1, 16, 16] [1, 1, 1, 1] : {WORKSPACE} to {VIEW}")
+            return Tile(name, space, offsets, type_, size)
+        # Offsets are multiples of half a buffer where the memory allows it: buffers overlap in part, too.
+        first = self.random.randrange(PLACES) * (size // 2 if space in ("ub", "l1", "l0c") else 1024)
+        offsets = (first,) if slot is None else (first, first + 1024 * self.random.randint(1, 2))
         chosen = "" if slot is None else f" slot {slot}"
-        self.emit(depth, f'{tile.name} = buf.at "{tile.name[1:]}" [{", ".join(map(str, offsets))}]{chosen} : {tile.type}')
-        return tile
+        self.emit(depth, f'{name} = buf.at "{name[1:]}" [{", ".join(map(str, offsets))}]{chosen} : {type_}')
+        return Tile(name, space, offsets, type_, size)
 
     def body(self, depth: int, valid: set[Tile], own: Sequence[Tile]) -> set[Tile]:
         """Ops that write `own` buffers only; the buffers that hold something behind them, where `valid` ones did before."""
         for _ in range(self.random.randint(2, 6)):
-            if depth < 4 and self.random.random() < 0.35:
+            if depth < 5 and self.random.random() < 0.35:
                 valid = self.loop(depth, valid, own)
             else:
                 valid = self.instruction(depth, valid, self.random.choice(own))
@@ -103,53 +133,86 @@ class Writer:
         return start | {tile for tile in end if tile in outer and trips}
 
     def instruction(self, depth: int, valid: set[Tile], out: Tile) -> set[Tile]:
-        line = self.random.choice(self.choices(sorted(valid, key=lambda tile: tile.name), out))
-        self.emit(depth, line)
-        return valid if line.startswith("npu.store") else untouched(valid, [out]) | ({out} if line.startswith("npu.") else set())
+        held = {space: sorted((t for t in valid if t.space == space), key=lambda tile: tile.name) for space in (*SPACES, "ws")}
+        choices = [*self.choices(held, out, out in valid), *([] if out.space == "ws" else self.stores(held["ub"]))]
+        if not choices:
+            return valid
+        *views, line = self.random.choice(choices)
+        for each in (*views, line):
+            self.emit(depth, each)
+        return valid if line.endswith("// leaves") else untouched(valid, [out]) | {out}
 
-    def choices(self, valid: Sequence[Tile], out: Tile) -> list[str]:
-        """The instructions that can write `out`, and stores."""
-        held = {space: [tile for tile in valid if tile.space == space] for space in ELEMENT}
+    def stores(self, sources: Sequence[Tile]) -> list[list[str]]:
+        return [[f"npu.store ins({tile.name} : {tile.type}) outs(%row : {PART}) // leaves"] for tile in sources]
+
+    def choices(self, held: dict[str, list[Tile]], out: Tile, accumulate: bool) -> list[list[str]]:
+        """The instructions that can write `out`, each after the views that it needs."""
         into = f"outs({out.name} : {out.type})"
-        unary = {"ub": [("l0c", "npu.fixpipe", ""), ("ub", "npu.vabs", ""), ("ub", "npu.vmuls", " {scalar = 2.0 : f32}")]}
-        unary |= {"l0a": [("l1", "npu.load2d", "")], "l0b": [("l1", "npu.load2d", " {transpose}")]}
-        lines = [
-            f"{name} ins({tile.name} : {tile.type}) {into}{attributes}"
-            for space, name, attributes in unary.get(out.space, [])
-            for tile in held[space]
-        ]
         match out.space:
             case "ub":
-                lines += [f"npu.vadd ins({x.name}, {y.name} : {x.type}, {y.type}) {into}" for x in held["ub"] for y in held["ub"]]
-                lines += [f"npu.load <nd> ins(%x : memref<16x16xf32>) {into}", f"npu.vdup 1.0 : f32 {into}"]
+                pairs = [(x, y) for x in held["ub"] for y in held["ub"]]
+                return [
+                    [f"npu.load <nd> ins(%x : memref<8x16xf32>) {into}"],
+                    [f"npu.vdup 1.0 : f32 {into}"],
+                    *([f"npu.vadd ins({x.name}, {y.name} : {x.type}, {y.type}) {into}"] for x, y in pairs),
+                    *([f"npu.vabs ins({x.name} : {x.type}) {into}"] for x in held["ub"]),
+                    *(self.through_view("npu.load <nd>", tile, into) for tile in held["ws"]),
+                    *(self.through_view("npu.fixpipe", tile, into) for tile in held["l0c"] if not self.chip.workspace),
+                ]
+            case "ws":
+                # A lane writes its rows alone: what it reads are its rows, what the cube reads are all.
+                lanes = [self.into_part(tile, out) for tile in held["ub"]]
+                return [*([f"npu.fixpipe ins({x.name} : {x.type}) {into}"] for x in held["l0c"]), *lanes]
             case "l1":
-                lines += [f"npu.load <nd2nz> ins(%w : memref<16x16xf16>) {into}"]
+                workspace = [[f"npu.load <nd2nz> ins({tile.name} : {tile.type}) {into}"] for tile in held["ws"]]
+                return [[f"npu.load <nd2nz> ins(%w : memref<16x16x{self.chip.cube_element}>) {into}"], *workspace]
             case "l0c":
-                for a, b in ((a, b) for a in held["l0a"] for b in held["l0b"]):
-                    operands = f"ins({a.name}, {b.name} : {a.type}, {b.type}) {into}"
-                    lines += [f"npu.mmad {operands} init %true", *([f"npu.mmad {operands} init %false"] if out in valid else [])]
+                inits = ["%true", *["%false"] * accumulate]
+                operands = [f"{a.name}, {b.name} : {a.type}, {b.type}" for a in held["l0a"] for b in held["l0b"]]
+                return [[f"npu.mmad ins({each}) {into} init {init}"] for each in operands for init in inits]
             case _:
-                pass
-        lines += [f"npu.store ins({tile.name} : {tile.type}) outs(%row : {ROW})" for tile in held["ub"]]
-        return lines or ["// nothing can be written here yet"]
+                transpose = " {transpose}" * (out.space == "l0b")
+                return [[f"npu.load2d ins({tile.name} : {tile.type}) {into}{transpose}"] for tile in held["l1"]]
+
+    def through_view(self, instruction: str, tile: Tile, into: str) -> list[str]:
+        """An instruction on the rows of a lane."""
+        view, row = self.name("part"), "0" if tile.space == "l0c" else "%first"
+        type_ = "memref<8x16xf32, strided<[16, 1]>, #npu.mem<l0c>>" if tile.space == "l0c" else PART
+        return [
+            f"{view} = memref.subview {tile.name}[{row}, 0] [8, 16] [1, 1] : {tile.type} to {type_}",
+            f"{instruction} ins({view} : {type_}) {into}",
+        ]
+
+    def into_part(self, tile: Tile, out: Tile) -> list[str]:
+        view = self.name("part")
+        return [
+            f"{view} = memref.subview {out.name}[%first, 0] [8, 16] [1, 1] : {out.type} to {PART}",
+            f"npu.store ins({tile.name} : {tile.type}) outs({view} : {PART})",
+        ]
 
 
-ROW = "memref<16x16xf32, strided<[16, 1], offset: ?>>"
-CONSTANTS = "\n".join(f"  %c{n} = arith.constant {n} : index" for n in range(6))
-SIGNATURE = "%x: memref<16x16xf32>, %w: memref<16x16xf16>, %out: memref<70x16x16xf32>"
+WORKSPACE = "memref<32x2x16x16xf32>"
+OUT = "memref<70x2x8x16xf32>"
+HEAD = "\n".join(
+    [
+        *(f"    %c{n} = arith.constant {n} : index" for n in (0, 1, 2, 3, 5, 8)),
+        "    %true = arith.constant true\n    %false = arith.constant false",
+        "    %core = npu.block_idx\n    %lane = npu.sub_block_idx\n    %first = arith.muli %lane, %c8 : index",
+    ]
+)
 
 
-def random_kernel(seed: int) -> str:
-    """A grid of 1, 40 or 70 blocks on 32 cores: a core has up to three, or none."""
-    writer = Writer(Random(seed))
+def random_kernel(seed: int, chip: Chip) -> str:
+    """A grid of 1, 40 or 70 blocks on 32 or 24 cores: a core has up to three, or none."""
+    writer = Writer(Random(seed), chip)
     blocks, loop = writer.random.choice([1, 40, 70]), writer.random.choice(["tile.forall", "tile.grid_loop %t"])
-    writer.emit(1, f"{loop} (%b) in ({blocks}) {{")
-    writer.emit(2, f"%row = memref.subview %out[%b, 0, 0] [1, 16, 16] [1, 1, 1] : memref<70x16x16xf32> to {ROW}")
-    writer.body(2, set(), writer.tiles(2, "%t" if "%t" in loop else "%b"))
-    writer.emit(1, "}")
-    body = "\n".join(writer.lines)
-    truths = "  %true = arith.constant true\n  %false = arith.constant false"
-    return f"func.func private @kernel({SIGNATURE}) {{\n{CONSTANTS}\n{truths}\n{body}\n  func.return\n}}\n"
+    writer.emit(2, f"{loop} (%b) in ({blocks}) {{")
+    writer.emit(3, f"%row = memref.subview %out[%b, %lane, 0, 0] [1, 1, 8, 16] [1, 1, 1, 1] : {OUT} to {PART}")
+    writer.body(3, set(), writer.tiles(3, "%t" if "%t" in loop else "%b"))
+    writer.emit(2, "}")
+    arguments = f"%x: memref<8x16xf32>, %w: memref<16x16x{chip.cube_element}>, %out: {OUT}, %ws: {WORKSPACE}"
+    kernel = "\n".join([f"  func.func private @kernel({arguments}) {{", HEAD, *writer.lines, "    func.return", "  }"])
+    return f'builtin.module attributes {{ge.target = "{chip.target}"}} {{\n{kernel}\n}}\n'
 
 
 # ---- what must hold ---------------------------------------------------------------------------------------------------
@@ -177,20 +240,25 @@ def run(module: ModuleOp, *passes: ModulePass) -> ModuleOp:
     return module
 
 
-def check(seed: int) -> None:
-    inserted = run(parsed(random_kernel(seed)), InsertSyncPass("flags"))
+def check(seed: int, chip: Chip) -> None:
+    inserted = run(parsed(random_kernel(seed, chip)), InsertSyncPass("flags"))
     assert faults(run(parsed(str(inserted)), AllocateEventsPass())) == []
     reduced = run(parsed(str(inserted)), RemoveRedundantSyncPass())
     assert sync_ops(reduced) <= sync_ops(inserted)
     assert faults(run(parsed(str(reduced)), AllocateEventsPass())) == []
 
 
-@pytest.mark.parametrize("seed", range(16))
-def test_random_kernels_are_in_order(seed: int) -> None:
-    check(seed)
+CHIPS = pytest.mark.parametrize("chip", [UNIFIED, SPLIT], ids=lambda chip: chip.target)
+
+
+@CHIPS
+@pytest.mark.parametrize("seed", range(10))
+def test_random_kernels_are_in_order(seed: int, chip: Chip) -> None:
+    check(seed, chip)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(16, 200))
-def test_many_random_kernels_are_in_order(seed: int) -> None:
-    check(seed)
+@CHIPS
+@pytest.mark.parametrize("seed", range(10, 100))
+def test_many_random_kernels_are_in_order(seed: int, chip: Chip) -> None:
+    check(seed, chip)
