@@ -58,15 +58,21 @@ def _polynomial(emit: Emitter, t: Any, coefficients: Sequence[float]) -> Any:
 
 def _odd_rational(emit: Emitter, x: Any, bound: float, numerator: Sequence[float], denominator: Sequence[float]) -> Any:
     """x·P(x²)/Q(x²) with x held to [-bound, bound] and the result to [-1, 1]: odd, so its relative error stays small near 0."""
-    x = emit.apply("maxs", emit.apply("mins", x, scalar=bound), scalar=-bound)
+    x = _held(emit, x, bound)
     t = emit.apply("mul", x, x)
     value = emit.apply("mul", x, _polynomial(emit, t, numerator))
     value = emit.apply("div", value, _polynomial(emit, t, denominator))
-    return emit.apply("maxs", emit.apply("mins", value, scalar=1.0), scalar=-1.0)
+    return _held(emit, value, 1.0)
+
+
+def _held(emit: Emitter, x: Any, bound: float) -> Any:
+    """x within [-bound, bound]."""
+    return emit.apply("maxs", emit.apply("mins", x, scalar=bound), scalar=-bound)
 
 
 # Rational minimax fits of erf(√t)/√t on [0, 3.9²] and tanh(√t)/√t on [0, 9²] (relative error 1.7e-8 and 9e-11; at most 5.5 units in the
-# last place when evaluated in f32). Both reach 1 at the bound, so that infinities give exactly ±1.
+# last place when evaluated in f32). Both reach 1 at the bound, so that infinities give exactly ±1. GELU, which adds 1 and multiplies,
+# needs no better ones.
 _ERF_P = (
     1.1283791065216064,
     0.1896607130765915,
@@ -87,24 +93,78 @@ _TANH_P = (
 )
 _TANH_Q = (1.0, 0.4718925952911377, 0.028058495372533798, 0.0004350745293777436, 1.6700317928552977e-06)
 
+# erf and tanh of their own, within 1.9 and 1.5 units in the last place: x + x·R(x²) on [-1, 1], where R is small, and beyond it the way
+# that is left to ±1, which is 0 at 1 to the last bit. With d = |x| − 1 that is erfc(1)·(1 − exp(−d² − 2d)·N(d)/D(d)) for erf, and
+# K·(1 − exp(−2d)) / (1 + exp(−2)·exp(−2d)) for tanh.
+_ERF_R = (
+    0.12837916612625122,
+    -0.3761262595653534,
+    0.11283600330352783,
+    -0.026854444295167923,
+    0.005189535208046436,
+    -0.0008020841050893068,
+    7.889119297033176e-05,
+)
+_ERFC_1 = 0.15729920566082
+_ERFC_N = (1.0, 0.2967802882194519, 0.0024121252354234457)
+_ERFC_D = (1.0, 0.9357430338859558, 0.23936879634857178)
+_TANH_R = (
+    -0.333333283662796,
+    0.13333210349082947,
+    -0.053953930735588074,
+    0.021788116544485092,
+    -0.008602497167885303,
+    0.003087448189035058,
+    -0.0008466425351798534,
+    0.0001228576438734308,
+)
+_TANH_K = 0.23840583860874176
+_EXP_MINUS_2 = 0.1353352814912796
+_FARTHEST = 4.0
+"""erf(1 + d) is 1 in f32 from here on; a larger d would overflow in its square."""
+
 
 def _erf(emit: Emitter, x: Sequence[Any]) -> Any:
-    return _odd_rational(emit, x[0], 3.9, _ERF_P, _ERF_Q)
+    near, beyond, sign = _split_at_one(emit, x[0])
+    t = emit.apply("mul", near, near)
+    core = emit.apply("add", near, emit.apply("mul", near, _polynomial(emit, t, _ERF_R)))
+    d = emit.apply("mins", beyond, scalar=_FARTHEST)
+    exponent = emit.apply("muls", emit.apply("mul", d, emit.apply("adds", d, scalar=2.0)), scalar=-1.0)
+    ratio = emit.apply("div", _polynomial(emit, d, _ERFC_N), _polynomial(emit, d, _ERFC_D))
+    left = _one_minus(emit, emit.apply("mul", emit.apply("exp", exponent), ratio))
+    return emit.apply("add", core, emit.apply("mul", sign, emit.apply("muls", left, scalar=_ERFC_1)))
 
 
 def _tanh(emit: Emitter, x: Sequence[Any]) -> Any:
-    return _odd_rational(emit, x[0], 9.0, _TANH_P, _TANH_Q)
+    near, beyond, sign = _split_at_one(emit, x[0])
+    t = emit.apply("mul", near, near)
+    core = emit.apply("add", near, emit.apply("mul", near, emit.apply("mul", t, _polynomial(emit, t, _TANH_R))))
+    q = emit.apply("exp", emit.apply("muls", beyond, scalar=-2.0))
+    denominator = emit.apply("adds", emit.apply("muls", q, scalar=_EXP_MINUS_2), scalar=1.0)
+    left = emit.apply("muls", emit.apply("div", _one_minus(emit, q), denominator), scalar=_TANH_K)
+    return emit.apply("add", core, emit.apply("mul", sign, left))
+
+
+def _split_at_one(emit: Emitter, x: Any) -> tuple[Any, Any, Any]:
+    """x within [-1, 1], how far |x| is beyond it, and the sign of x where it is."""
+    near = _held(emit, x, 1.0)
+    rest = emit.apply("sub", x, near)
+    return near, emit.apply("abs", rest), _held(emit, emit.apply("muls", rest, scalar=2.0**30), 1.0)
+
+
+def _one_minus(emit: Emitter, x: Any) -> Any:
+    return emit.apply("adds", emit.apply("muls", x, scalar=-1.0), scalar=1.0)
 
 
 def _gelu(emit: Emitter, x: Sequence[Any]) -> Any:
-    erf = emit.apply("erf", emit.apply("muls", x[0], scalar=0.7071067811865476))
+    erf = _odd_rational(emit, emit.apply("muls", x[0], scalar=0.7071067811865476), 3.9, _ERF_P, _ERF_Q)
     return emit.apply("mul", emit.apply("muls", x[0], scalar=0.5), emit.apply("adds", erf, scalar=1.0))
 
 
 def _gelu_tanh(emit: Emitter, x: Sequence[Any]) -> Any:
     cube = emit.apply("mul", emit.apply("mul", x[0], x[0]), x[0])
     inner = emit.apply("add", x[0], emit.apply("muls", cube, scalar=0.044715))
-    tanh = emit.apply("tanh", emit.apply("muls", inner, scalar=0.7978845608028654))
+    tanh = _odd_rational(emit, emit.apply("muls", inner, scalar=0.7978845608028654), 9.0, _TANH_P, _TANH_Q)
     return emit.apply("mul", emit.apply("muls", x[0], scalar=0.5), emit.apply("adds", tanh, scalar=1.0))
 
 
