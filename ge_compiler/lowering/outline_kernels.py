@@ -89,7 +89,8 @@ class _Outliner:
         self.module.body.block.insert_op_before(function, top)
 
     def _unique(self, base: str) -> str:
-        taken = {f.sym_name.data for f in self.module.body.block.ops if isinstance(f, FuncOp)}
+        # Weights are symbols of the same table.
+        taken = {name.data for op in self.module.body.block.ops if isinstance(name := op.properties.get("sym_name"), StringAttr)}
         number = 0
         while (name := f"{base}_{number}" if number else base) in taken:
             number += 1
