@@ -22,6 +22,7 @@ from xdsl.passes import ModulePass
 
 from ge_compiler.dialects import ge
 from ge_compiler.dialects.diagnostics import CompileError, Note
+from ge_compiler.dialects.functions import FUNCTIONS
 from ge_compiler.dialects.locations import located
 from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.dialects.types import tensor_type
@@ -47,8 +48,17 @@ def _refusal(op: ge.GeOp, target: NpuTarget) -> str | None:
     missing = next((e for e in wanted if e not in target.vector_dtypes), None)
     if missing is not None:
         return f"computes in {missing}, but the vector unit of {target.name} takes {', '.join(target.vector_dtypes)}"
-    if isinstance(op, ge.ElementwiseOp) and (missing := next((e for e in wanted if e not in _COMPUTED), None)):
+    if isinstance(op, ge.ElementwiseOp):
+        return _elementwise_refusal(op, wanted)
+    return None
+
+
+def _elementwise_refusal(op: ge.ElementwiseOp, elements: list[str]) -> str | None:
+    missing = next((e for e in elements if e not in _COMPUTED), None)
+    if missing is not None:
         return f"computes in {missing}; elementwise operators compute in {', '.join(_COMPUTED)}: insert a ge.Cast"
+    if elements[0] == "i32" and "i32" not in FUNCTIONS[op.function()[0]].dtypes:
+        return "computes in i32, but takes floats only: insert a ge.Cast"
     return None
 
 
