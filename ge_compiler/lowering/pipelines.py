@@ -99,7 +99,10 @@ TO_NPU = Pipeline(
     "select instructions and synchronize the pipes",
     (
         Step("convert-buf-to-npu", "every op becomes one instruction on the pipe that the target's path table names"),
-        Step("insert-sync{mode=barrier-all}", "instructions of different pipes are kept in order"),
+        Step("insert-sync{mode=flags}", "pipes run at the same time: what depends on each other is ordered by flags"),
+        Step("remove-redundant-sync", "flags that others imply cost time and numbers"),
+        Step("allocate-events", "flags get the numbers that the target has"),
+        Step("verify-sync", "the order is proven by code that shares nothing with what made it"),
         Step("verify-stage{stage=npu}", "nothing but instructions, addresses and loops is left"),
     ),
     TO_BUF,
