@@ -137,7 +137,7 @@ def _kernels(module: ModuleOp, target: NpuTarget) -> Sequence[KernelRow]:
 def _kernel(kernel: FuncOp, launches: Sequence[fused.LaunchOp], target: NpuTarget) -> KernelRow:
     first = launches[0]
     ops = list(kernel.walk())
-    grids = [op.grid for op in ops if isinstance(op, tile.ForallOp)]
+    grids = [op.grid for op in ops if isinstance(op, tile.ForallOp | tile.GridLoopOp)]
     schedule = kernel.attributes.get(tile.SCHEDULE_ATTRIBUTE)
     instructions = sum(op.dialect_name() == "npu" for op in ops)
     peaks = {space.value: _peak(ops, space) for space in target.spaces if space is not Space.GM}
