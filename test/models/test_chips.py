@@ -1,6 +1,8 @@
-"""Every chip that ships computes the same model, at every level, by the rule of tolerances."""
+"""Every chip that ships, and that of the examples, computes the same model, at every level, by the rule of tolerances."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,10 +15,10 @@ from ge_compiler.lowering.from_torch.dtypes import to_numpy
 from ge_compiler.lowering.from_torch.golden import golden
 from ge_compiler.runtime.accuracy import identical, measure
 
-NOT_YET = {"Ascend910B2": pytest.mark.xfail(reason="instructions of its two core kinds are not ordered yet", strict=True)}
+EXAMPLE = Path(__file__).parents[2] / "examples" / "my_npu.toml"
 
 
-@pytest.mark.parametrize("target", [pytest.param(name, marks=NOT_YET.get(name, ())) for name in available_targets()])
+@pytest.mark.parametrize("target", [*available_targets(), pytest.param(str(EXAMPLE), id="a table file")])
 @pytest.mark.parametrize("rows", [1, 37])
 def test_every_level_is_within_the_tolerance(target: str, rows: int) -> None:
     torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
