@@ -172,17 +172,18 @@ def matmul_programs(draw: Any) -> tuple[Program, str]:
 @st.composite
 def schedules(draw: Any) -> dict[str, int]:
     """Some keys of a schedule; the others are chosen."""
-    k0 = 16 * draw(st.integers(1, 4))
-    whole = {"m": draw(st.integers(1, 80)), "n": draw(st.integers(1, 80)), "k": k0 * draw(st.integers(1, 3)), "k0": k0}
-    return {key: whole[key] for key in draw(st.sets(st.sampled_from(sorted(whole))))}
+    k0, skew = 16 * draw(st.integers(1, 4)), draw(st.integers(0, 1))
+    slots = {key: draw(st.integers(1, 3)) for key in ("l1", "l0", "ub")}
+    sizes = {"m": draw(st.integers(1, 80)), "n": draw(st.integers(1, 80)), "k": k0 * draw(st.integers(1, 3)), "k0": k0}
+    whole = {**sizes, **slots, "splits": draw(st.integers(1, 4))}
+    chosen = {key: whole[key] for key in draw(st.sets(st.sampled_from(sorted(whole))))}
+    return {**chosen, "skew": 1, "l1": max(2, slots["l1"])} if skew else chosen
 
 
 def _schedule_kernels(module: ModuleOp, schedule: dict[str, int]) -> None:
     for kernel in fused.kernels(module):
-        given_ = {key: schedule[key] for key in keys_of(domain_of(kernel)) if key in schedule}
-        if {"k", "k0"} & set(given_) == {"k"} and given_["k"] % 16:
-            continue
-        kernel.attributes[tile.SCHEDULE_ATTRIBUTE] = tile.ScheduleAttr.of(given_)
+        known = {key: schedule[key] for key in keys_of(domain_of(kernel)) if key in schedule}
+        kernel.attributes[tile.SCHEDULE_ATTRIBUTE] = tile.ScheduleAttr.of(known)
 
 
 def _reparsed(module: ModuleOp) -> ModuleOp:
