@@ -1,0 +1,1 @@
+"""Letting iterations overlap: skewed loops, and which slot a trip uses."""
