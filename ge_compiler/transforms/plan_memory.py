@@ -24,7 +24,7 @@ from xdsl.passes import ModulePass
 from ge_compiler.dialects.buf import AtOp
 from ge_compiler.dialects.diagnostics import CompileError, Note
 from ge_compiler.dialects.fused import LaunchOp
-from ge_compiler.dialects.memory import Space
+from ge_compiler.dialects.memory import Space, round_up
 from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.dialects.tile import schedule_of
 from ge_compiler.dialects.types import buffer_type
@@ -59,16 +59,17 @@ class PlanMemoryPass(ModulePass):
     def _plan_space(self, function: FuncOp, held: Sequence[Held], target: NpuTarget, space: Space) -> None:
         if space not in target.spaces:
             raise CompileError.at(held[0].op, f"is in {space.value}, a memory that {target.name} does not have")
-        requests = [buffer.request for buffer in held]
+        alignment = target.spaces[space].alignment
+        requests = [buffer.request.stacked(buffer.slots, alignment) for buffer in held]
         planner = plan if self.reuse == "greedy" else plan_without_reuse
-        offsets = planner(requests, target.spaces[space].alignment)
+        offsets = planner(requests, alignment)
         if peak(requests, offsets) > target.capacity(space):
             raise self._overflow(function, held, target, space, peak(requests, offsets))
         for buffer, offset in zip(held, offsets, strict=True):
-            _put(buffer, offset)
+            _put(buffer, offset, round_up(buffer.request.size, alignment))
 
     def _overflow(self, function: FuncOp, held: Sequence[Held], target: NpuTarget, space: Space, needed: int) -> CompileError:
-        at_peak = held if self.reuse == "none" else [held[i] for i in most_held([buffer.request for buffer in held])]
+        at_peak = held if self.reuse == "none" else [held[i] for i in most_held([buffer.request.stacked(buffer.slots, 1) for buffer in held])]
         rows = [_row(buffer) for buffer in at_peak]
         capacity = target.capacity(space)
         message = f"@{function.sym_name.data} needs {needed} bytes of {space.value}, but {target.name} has {capacity}"
@@ -94,14 +95,18 @@ def _launches(function: FuncOp) -> tuple[Note, ...]:
     return (Note(f"launched here as {launches[0].op_name.data}{more}", launches[0].location),)
 
 
-def _put(buffer: Held, offset: int) -> None:
-    op = buffer.op
-    at = Inserter(op)(AtOp(op.label, [offset], buffer_type(op.result)), op.result.name_hint)
-    op.result.replace_all_uses_with(at.result)
-    op.detach()
-    op.erase()
+def _put(buffer: Held, offset: int, step: int) -> None:
+    """Places a buffer, its slots `step` bytes apart."""
+    offsets = [offset + step * i for i in range(buffer.slots)]
+    for op in buffer.ops:
+        if op.slot is None and buffer.slots > 1:
+            raise CompileError.at(op, f"has {buffer.slots} slots, of which none is chosen; run multi-buffer first")
+        at = Inserter(op)(AtOp(op.label, offsets, buffer_type(op.result), op.slot), op.result.name_hint)
+        op.result.replace_all_uses_with(at.result)
+        op.detach()
+        op.erase()
 
 
 def _row(buffer: Held) -> Row:
     type_ = buffer_type(buffer.op.result)
-    return Row(buffer.op.label.data, buffer.space, type_.get_shape(), type_.get_element_type(), buffer.lines)
+    return Row(buffer.op.label.data, buffer.space, type_.get_shape(), type_.get_element_type(), buffer.lines, buffer.slots)

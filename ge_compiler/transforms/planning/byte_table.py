@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.ir import Attribute
@@ -23,6 +23,10 @@ _KEYS: dict[Space, tuple[tuple[str, tuple[int, ...]], ...]] = {
 """Which keys of a schedule size the tiles in a memory, and the axis of the tile that each sizes: the first of these that has its size."""
 
 
+_SLOT_KEYS = {Space.L1: "l1", Space.L0A: "l0", Space.L0B: "l0", Space.UB: "ub"}
+"""Which key of a schedule says how many slots the tiles in a memory have."""
+
+
 @dataclass(frozen=True)
 class Row:
     """A buffer at the moment at which a memory overflows."""
@@ -33,16 +37,23 @@ class Row:
     element: Attribute
     lines: str = ""
     """Where it is held, as lines of the source; empty where that is not known."""
+    slots: int = 1
 
     @property
     def bytes(self) -> int:
-        return tile_bytes(self.shape, element_bytes(self.element), self.space, DEFAULT_LAYOUT[self.space])
+        """Bytes of all slots."""
+        return self.slots * tile_bytes(self.shape, element_bytes(self.element), self.space, DEFAULT_LAYOUT[self.space])
+
+    @property
+    def what(self) -> str:
+        """`96x128xf16`, and how often where there are several slots."""
+        return f"{show(self.shape)}x{self.element}{f' x {self.slots}' if self.slots > 1 else ''}"
 
 
 def byte_table(rows: Sequence[Row], capacity: int) -> str:
     """A line for each buffer, the largest first, then their sum and the limit, in bytes."""
     ordered = sorted(rows, key=lambda row: (-row.bytes, row.label))
-    cells = [(row.label, f"{show(row.shape)}x{row.element}", str(row.bytes), row.lines and f"lines {row.lines}") for row in ordered]
+    cells = [(row.label, row.what, str(row.bytes), row.lines and f"lines {row.lines}") for row in ordered]
     cells += [("total", "", str(sum(row.bytes for row in rows)), ""), ("limit", "", str(capacity), "")]
     widths = [max(len(cell[i]) for cell in cells) for i in range(3)]
     return "\n".join(f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c:>{widths[2]}}  {d}".rstrip() for a, b, c, d in cells)
@@ -62,7 +73,18 @@ def smallest_fix(rows: Sequence[Row], capacity: int, schedule: Mapping[str, int]
             if needed <= capacity:
                 fixes.append((schedule[key] / size, f"lower {key} to {size} (needs {needed} bytes of {space.value})"))
                 break
+    fixes += _fewer_slots(rows, capacity, schedule)
     return min(fixes, key=lambda fix: fix[0])[1] if fixes else None
+
+
+def _fewer_slots(rows: Sequence[Row], capacity: int, schedule: Mapping[str, int]) -> Iterator[tuple[float, str]]:
+    """The largest number of slots with which the rows fit, where that helps: what gives way, and the advice."""
+    key, space = _SLOT_KEYS.get(rows[0].space, ""), rows[0].space.value
+    for slots in range(schedule.get(key, 1) - 1, schedule.get("skew", 0) if key == "l1" else 0, -1):
+        needed = sum(replace(row, slots=min(row.slots, slots)).bytes for row in rows)
+        if needed <= capacity:
+            yield schedule[key] / slots, f"lower {key} to {slots} (needs {needed} bytes of {space})"
+            return
 
 
 def _lower(key: str, schedule: Mapping[str, int]) -> Sequence[int]:

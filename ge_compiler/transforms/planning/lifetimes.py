@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.memref import ReinterpretCastOp, SubviewOp
+from xdsl.dialects.scf import ForOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ge_compiler.dialects.buf import AllocOp
-from ge_compiler.dialects.diagnostics import CompileError, source_location
+from ge_compiler.dialects.diagnostics import CompileError, Note, source_location
 from ge_compiler.dialects.memory import Space, bytes_of, mem_of
+from ge_compiler.dialects.tile import GridOp
 from ge_compiler.dialects.types import buffer_type
 from ge_compiler.transforms.planning.planner import Request
 
@@ -20,11 +22,22 @@ from ge_compiler.transforms.planning.planner import Request
 class Held:
     """A buffer without an address yet, and when it is held."""
 
-    op: AllocOp
+    ops: tuple[AllocOp, ...]
+    """All that stand for it, in order: they have one label."""
     space: Space
     request: Request
+    """Room for one slot."""
     touches: tuple[Operation, ...]
     """The ops that read or write it, in order."""
+
+    @property
+    def op(self) -> AllocOp:
+        """The first op that stands for the buffer."""
+        return self.ops[0]
+
+    @property
+    def slots(self) -> int:
+        return self.op.slot_count
 
     @property
     def lines(self) -> str:
@@ -35,12 +48,20 @@ class Held:
 
 
 def lifetimes(function: Operation) -> list[Held]:
-    """Every `buf.alloc` of `function`, in the order of the text."""
+    """Every buffer of `function` without an address, in the order of the text."""
     steps = _Steps()
     for region in function.regions:
         for block in region.blocks:
             steps.number(block)
-    return [_held(op, steps) for op in function.walk() if isinstance(op, AllocOp)]
+    named: dict[str, list[AllocOp]] = {}
+    for op in function.walk():
+        if isinstance(op, AllocOp):
+            same = named.setdefault(op.label.data, [])
+            if same and (op.result.type, op.slots) != (same[0].result.type, same[0].slots):
+                message = f"has the label of another buffer, {op.label}, but not its type and slots"
+                raise CompileError.at(op, message, Note("the other one", same[0].location))
+            same.append(op)
+    return [_held(ops, steps) for ops in named.values()]
 
 
 @dataclass
@@ -61,16 +82,24 @@ class _Steps:
             self.end[op] = self.count
 
 
-def _held(op: AllocOp, steps: _Steps) -> Held:
-    touches = sorted(set(_touches(op.result)), key=lambda touch: steps.first[touch])
-    # A loop around a touch but not around the buffer comes round again: the buffer is held through all of it.
-    spans = [_ancestor_beside(op, touch) for touch in touches] or [op]
+def _held(ops: Sequence[AllocOp], steps: _Steps) -> Held:
+    touches = sorted({touch for op in ops for touch in _touches(op.result)}, key=lambda touch: steps.first[touch])
+    spans = [span for op in ops for span in _spans(op)]
     request = Request(
-        size=bytes_of(buffer_type(op.result)),
+        size=bytes_of(buffer_type(ops[0].result)),
         first=min(steps.first[span] for span in spans),
         end=max(steps.end[span] for span in spans),
     )
-    return Held(op, mem_of(op.result.type).space, request, tuple(touches))
+    return Held(tuple(ops), mem_of(ops[0].result.type).space, request, tuple(touches))
+
+
+def _spans(op: AllocOp) -> list[Operation]:
+    """Ops through all of which the buffer is held."""
+    loop = op.parent_op()
+    if op.slot_count > 1 and isinstance(loop, ForOp | GridOp):
+        return [loop]  # while one slot is used in a trip, the others are for its neighbours
+    # A loop around a touch but not around the buffer comes round again: the buffer is held through all of it.
+    return [_ancestor_beside(op, touch) for touch in _touches(op.result)] or [op]
 
 
 def _touches(value: SSAValue) -> Iterator[Operation]:

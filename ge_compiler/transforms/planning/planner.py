@@ -24,6 +24,10 @@ class Request:
     end: int
     """The step after the last at which it is used."""
 
+    def stacked(self, slots: int, alignment: int) -> Request:
+        """Room for several slots, one behind the other."""
+        return self if slots == 1 else Request(round_up(self.size, alignment) * slots, self.first, self.end)
+
     def meets(self, other: Request) -> bool:
         """Whether both are held at some step."""
         return self.first < other.end and other.first < self.end
