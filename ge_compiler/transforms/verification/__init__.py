@@ -1,0 +1,1 @@
+"""What verifiers know about a program without its data, apart from the passes that they check."""
