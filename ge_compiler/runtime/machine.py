@@ -27,6 +27,7 @@ class Machine:
         self.arena = Memory(Space.GM, arena_bytes, checked)
         self._local: dict[tuple[Space, int], Memory] = {}
         self._private: list[Memory] = []
+        self._references: dict[tuple[Space, int, str, MemRefType[Attribute], int], Reference] = {}
 
     def start(self, core: int) -> None:
         """From here on the program runs on `core`, and nothing on chip has been written."""
@@ -39,12 +40,16 @@ class Machine:
         return self.target.vec_per_cube if mem_of(type_).space is Space.UB else 1
 
     def at(self, op: Operation, label: str, type_: MemRefType[Attribute], offset: int, lane: int = 0) -> Reference:
-        """The buffer of `type_` at a byte offset of its memory. Raises `CompileError` at `op` if it does not fit."""
-        memory = self._memory(mem_of(type_).space, lane)
+        """The buffer of `type_` at a byte offset of its memory: the same one for the same label. Raises `CompileError` at `op` beyond it."""
+        space = mem_of(type_).space
+        memory = self._memory(space, lane)
         end = offset + bytes_of(type_)
         if end > memory.size:
             raise CompileError.at(op, f'"{label}" lies at bytes [{offset}, {end}) of {memory.space}, which has {memory.size}')
-        return _reference(memory, label, type_, offset)
+        key = space, lane, label, type_, offset
+        if key not in self._references:
+            self._references[key] = _reference(memory, label, type_, offset)
+        return self._references[key]
 
     def private(self, label: str, type_: MemRefType[Attribute]) -> tuple[Reference, Memory]:
         """A buffer that has no address yet, in a memory of its own."""

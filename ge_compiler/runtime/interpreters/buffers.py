@@ -7,9 +7,11 @@ are those of `tile`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import memref
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from ge_compiler.dialects import buf, npu, semantics, tile
@@ -23,7 +25,7 @@ from ge_compiler.runtime.bounds import check_room
 from ge_compiler.runtime.interpreters.tensors import casting, check_contraction, check_matrix, repeated
 from ge_compiler.runtime.lanes import per_lane
 from ge_compiler.runtime.machine import Machine
-from ge_compiler.runtime.memory import Reference, Region
+from ge_compiler.runtime.memory import Memory, Reference, Region
 from ge_compiler.runtime.walk import Factory, Frame, Registers, Step, Table
 
 
@@ -46,25 +48,45 @@ def _at(machine: Machine) -> Factory:
         slot, result = frame.slot(op.slot), frame.slot(op.result)
 
         def step(r: Registers) -> None:
-            if not 0 <= r[slot] < len(slots):
-                raise CompileError.at(op, f'"{label}" has slots 0 to {len(slots) - 1}, got slot {r[slot]}')
-            r[result] = slots[r[slot]]
+            r[result] = _chosen(op, slots, r[slot])
 
         return step
 
     return factory
 
 
+def _chosen(op: buf.AtOp | buf.AllocOp, slots: Sequence[Any], number: int) -> Any:
+    if not 0 <= number < len(slots):
+        raise CompileError.at(op, f"{op.label} has slots 0 to {len(slots) - 1}, got slot {number}")
+    return slots[number]
+
+
 def _alloc(machine: Machine) -> Factory:
+    buffers: dict[tuple[Operation | None, str], list[list[tuple[Reference, Memory]]]] = {}
+
+    def slots_of(op: buf.AllocOp) -> list[list[tuple[Reference, Memory]]]:
+        """Slots and lanes of a buffer, the same for all allocs of its label in a function."""
+        function = op.parent_op()
+        while function is not None and not isinstance(function, FuncOp):
+            function = function.parent_op()
+        key = function, op.label.data
+        if key not in buffers:
+            type_, label = buffer_type(op.result), op.label.data
+            lanes = range(machine.lanes_of(type_))
+            buffers[key] = [[machine.private(label, type_) for _ in lanes] for _ in range(op.slot_count)]
+        return buffers[key]
+
     def factory(op: buf.AllocOp, frame: Frame) -> Step:
-        type_ = buffer_type(op.result)
-        buffers = [machine.private(op.label.data, type_) for _ in range(machine.lanes_of(type_))]
-        reference, result = per_lane([reference for reference, _ in buffers]), frame.slot(op.result)
+        if op.slot is None and op.slot_count > 1:
+            raise CompileError.at(op, f"has {op.slot_count} slots, of which none is chosen; run multi-buffer first")
+        slots, is_new = slots_of(op), op.trips_ago == 0
+        slot, result = frame.slot(0 if op.slot is None else op.slot), frame.slot(op.result)
 
         def step(r: Registers) -> None:
-            for _, memory in buffers:
+            lanes = _chosen(op, slots, r[slot])
+            for _, memory in lanes if is_new else ():
                 memory.forget()
-            r[result] = reference
+            r[result] = per_lane([reference for reference, _ in lanes])
 
         return step
 
