@@ -41,14 +41,9 @@ class Mutant:
     kernel: FuncOp
 
 
-def synchronisations(kernel: FuncOp) -> list[Operation]:
-    """The ops of a kernel that order its pipes."""
-    return [op for op in kernel.walk() if isinstance(op, SYNCHRONISATIONS)]
-
-
 def mutants(module: ModuleOp, kernel: str) -> Iterator[Mutant]:
     """Every mutant of a kernel; the module itself stays as it is."""
-    original = _kernel(module, kernel)
+    original = kernel_named(module, kernel)
     ops = list(original.walk())
     for index, op in enumerate(ops):
         if isinstance(op, SYNCHRONISATIONS):
@@ -89,7 +84,8 @@ def _buffer(value: SSAValue) -> AtOp | None:
     return value.owner if isinstance(value.owner, AtOp) else None
 
 
-def _kernel(module: ModuleOp, name: str) -> FuncOp:
+def kernel_named(module: ModuleOp, name: str) -> FuncOp:
+    """The function `name` of a module."""
     return next(op for op in module.body.block.ops if isinstance(op, FuncOp) and op.sym_name.data == name)
 
 
@@ -99,7 +95,7 @@ def _describe(op: Operation) -> str:
 
 def _mutant(module: ModuleOp, kernel: str, index: int, kind: str, what: str, change: Callable[[Any], None]) -> Mutant:
     copy = module.clone()
-    function = _kernel(copy, kernel)
+    function = kernel_named(copy, kernel)
     change(next(itertools.islice(function.walk(), index, None)))
     return Mutant(kind, what, copy, function)
 

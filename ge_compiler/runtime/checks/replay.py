@@ -16,14 +16,15 @@ from xdsl.ir import Operation
 
 from ge_compiler.dialects import npu, tile
 from ge_compiler.dialects.diagnostics import CompileError
-from ge_compiler.dialects.memory import Space
-from ge_compiler.dialects.semantics import Array
+from ge_compiler.dialects.memory import Space, bytes_of
+from ge_compiler.dialects.semantics import Array, dtype_of
 from ge_compiler.dialects.target import CUBE, VECTOR, NpuTarget
+from ge_compiler.dialects.types import buffer_type
 from ge_compiler.runtime.checks.recorder import Stream, streams_of
 from ge_compiler.runtime.interpreters.buffers import buffer_table
 from ge_compiler.runtime.interpreters.control import CONTROL
 from ge_compiler.runtime.machine import Machine
-from ge_compiler.runtime.memory import Memory, Region
+from ge_compiler.runtime.memory import POISON, Memory, Region
 from ge_compiler.runtime.walk import Factory, Frame, Function, Registers, Step
 
 Flag = tuple[str | int, ...]
@@ -56,36 +57,47 @@ class Outcome:
     problem: str = ""
 
 
-def replay(kernel: FuncOp, target: NpuTarget, arguments: Sequence[Array | None], clusters: Sequence[int], seed: int | None) -> Outcome:
+class Replay:
     """
-    Runs `clusters` of a kernel at the same time, in the order of their programs or in the random one of `seed`.
+    A kernel whose instructions have been issued on `clusters`, to be executed in one order after the other.
 
-    `arguments` are arrays; `None` stands for one that the kernel writes, which is poisoned at the start.
+    `arguments` are arrays; `None` stands for one that the kernel writes, which is poisoned at the start of every order.
     """
-    memory_of = {i: Memory(Space.GM, _bytes(kernel, i), checked=True) for i, array in enumerate(arguments) if array is None}
-    regions = [_region(kernel, i, array, memory_of) for i, array in enumerate(arguments)]
-    one_lane = replace(target, vec_per_cube=1)
-    cores = [_Core(c, s, Machine(one_lane, 0, checked=True)) for c in clusters for s in streams_of(target)]
-    try:
-        for core in cores:
-            Function(kernel, _table(core, target))(*regions)
-        problem = _Scheduler(cores, target, seed).run()
-    except CompileError as error:
-        problem = error.message
-    return Outcome(None, problem) if problem else Outcome(tuple(memory.bytes.tobytes() for memory in memory_of.values()))
+
+    def __init__(self, kernel: FuncOp, target: NpuTarget, arguments: Sequence[Array | None], clusters: Sequence[int]) -> None:
+        self._target = target
+        self._written = {i: Memory(Space.GM, _bytes(kernel, i), checked=True) for i, array in enumerate(arguments) if array is None}
+        one_lane = replace(target, vec_per_cube=1)
+        self._cores = [_Core(c, s, Machine(one_lane, 0, checked=True)) for c in clusters for s in streams_of(target)]
+        self._problem = ""
+        regions = [_region(kernel, i, array, self._written) for i, array in enumerate(arguments)]
+        try:
+            for core in self._cores:
+                Function(kernel, _table(core, target))(*regions)
+        except CompileError as error:
+            self._problem = error.message
+
+    def run(self, seed: int | None) -> Outcome:
+        """Executes everything in the order of the program, or in the random one of `seed`."""
+        if self._problem:
+            return Outcome(None, self._problem)
+        for core in self._cores:
+            core.machine.start(core.cluster)
+        for memory in self._written.values():
+            memory.forget()
+            memory.bytes.fill(POISON)
+        try:
+            problem = _Scheduler(self._cores, self._target, seed).run()
+        except CompileError as error:
+            problem = error.message
+        return Outcome(None, problem) if problem else Outcome(tuple(memory.bytes.tobytes() for memory in self._written.values()))
 
 
 def _bytes(kernel: FuncOp, number: int) -> int:
-    from ge_compiler.dialects.memory import bytes_of
-    from ge_compiler.dialects.types import buffer_type
-
     return bytes_of(buffer_type(kernel.body.block.args[number]))
 
 
 def _region(kernel: FuncOp, number: int, array: Array | None, memory_of: Mapping[int, Memory]) -> Region:
-    from ge_compiler.dialects.semantics import dtype_of
-    from ge_compiler.dialects.types import buffer_type
-
     name = f"argument #{number}"
     if array is not None:
         return Region(array, name)
@@ -193,7 +205,8 @@ class _Scheduler:
 
     def __init__(self, cores: Sequence[_Core], target: NpuTarget, seed: int | None) -> None:
         self.random = None if seed is None else random.Random(seed)
-        self.pipes = [(core, unit, queue) for core in cores for unit, queue in core.queues.items()]
+        self.queues = {id(core): {unit: list(queue) for unit, queue in core.queues.items()} for core in cores}
+        self.pipes = [(core, unit, queue) for core in cores for unit, queue in self.queues[id(core)].items()]
         self.cores = cores
         self.in_order = {name: unit.in_order for name, unit in target.units.items()}
         self.events: set[Flag] = set()
@@ -245,7 +258,7 @@ class _Scheduler:
                 # One op, but an item of its own in every core.
                 return self._meet(item.op, [queue for *_, queue in self.pipes])
             case _:
-                return self._meet(item.op, [q for q in core.queues.values() if q is queue or any(i is item for i in q)])
+                return self._meet(item.op, [q for q in self.queues[id(core)].values() if q is queue or any(i is item for i in q)])
 
     def _flag(self, core: _Core, item: _Item, op: npu.FlagOp, queue: list[_Item]) -> bool:
         event = (

@@ -60,7 +60,7 @@ class _Check:
         same = _aliases(kernel)
         self.arguments = [_argument(kernel, i, same.get(i, i)) for i in range(len(kernel.body.block.args))]
         self.unwritten = _unwritten(kernel)
-        self.tracked = {same.get(i, i) for i in _written(kernel) | self.unwritten}
+        self.tracked = {same.get(i, i) for i in written_arguments(kernel) | self.unwritten}
 
     def run(self, trips: Sequence[int]) -> Report:
         check_lane_varying(self.kernel, self.target, self.faults)
@@ -184,7 +184,7 @@ def _root(value: SSAValue) -> SSAValue:
     return value
 
 
-def _written(kernel: FuncOp) -> set[int]:
+def written_arguments(kernel: FuncOp) -> set[int]:
     """The arguments that the kernel writes to, by number; all of them where that is open."""
     arguments: list[SSAValue] = list(kernel.body.block.args)
     written: set[int] = set()
