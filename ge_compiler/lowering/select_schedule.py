@@ -21,7 +21,8 @@ from ge_compiler.dialects import fused, tile
 from ge_compiler.dialects.diagnostics import CompileError, did_you_mean
 from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.lowering.tiling.domain import domain_of
-from ge_compiler.lowering.tiling.schedules import Schedule, check, choose
+from ge_compiler.lowering.tiling.legality import check
+from ge_compiler.lowering.tiling.schedules import Schedule, choose
 from ge_compiler.lowering.tiling.shapes import keys_of
 
 
@@ -91,5 +92,5 @@ def _schedule(kernel: FuncOp, given: Schedule, target: NpuTarget) -> Schedule:
     slots = {"l1": 1 + skew, "l0": 1, "ub": 1, "skew": skew}
     smallest = {"m": 16, "n": 16, "k": given.get("k0", 16), "k0": given.get("k", 16), **slots, **given}
     schedule = choose(domain, given, target) or {key: smallest[key] for key in keys}
-    check(domain, kernel, schedule, target)
+    check(domain, kernel, given, schedule, target)
     return schedule

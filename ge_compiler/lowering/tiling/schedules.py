@@ -13,18 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from math import prod
 
-from xdsl.dialects.func import FuncOp
-
-from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.memory import BLOCK_BYTES, Space, element_bytes, round_up
 from ge_compiler.dialects.target import NpuTarget
-from ge_compiler.dialects.tile import SIZE_KEYS
 from ge_compiler.dialects.types import tensor_type
 from ge_compiler.lowering.tiling.domain import Domain
 from ge_compiler.lowering.tiling.footprint import Held, by_space, footprint, of_anchor
-from ge_compiler.lowering.tiling.shapes import clip, keys_of
-from ge_compiler.transforms.planning.byte_table import Row, byte_table
-from ge_compiler.transforms.planning.planner import Request, most_held, peak, plan
+from ge_compiler.lowering.tiling.shapes import clip
+from ge_compiler.transforms.planning.planner import Request, peak, plan
 
 Schedule = dict[str, int]
 
@@ -35,13 +30,14 @@ TILE_COST = 512
 """The fixed cost of a tile of a vector kernel, in elements: what its instructions take to start."""
 
 
-def _requests(held: list[Held], alignment: int) -> list[Request]:
+def requests_of(held: list[Held], alignment: int) -> list[Request]:
+    """What the planner is asked for."""
     return [Request(h.bytes, h.first, h.last + 1).stacked(h.slots, alignment) for h in held]
 
 
 def _peak(held: list[Held], alignment: int) -> int:
     """Bytes that the planner needs for `held`."""
-    requests = _requests(held, alignment)
+    requests = requests_of(held, alignment)
     return peak(requests, plan(requests, alignment))
 
 
@@ -51,7 +47,7 @@ def peaks(domain: Domain, schedule: Schedule, target: NpuTarget) -> dict[Space, 
     return {space: _peak(buffers, target.spaces[space].alignment) for space, buffers in held.items()}
 
 
-def _overflow(domain: Domain, schedule: Schedule, target: NpuTarget) -> Space | None:
+def overflow(domain: Domain, schedule: Schedule, target: NpuTarget) -> Space | None:
     """A memory that is too small for the schedule."""
     return next((space for space, peak in peaks(domain, schedule, target).items() if peak > target.capacity(space)), None)
 
@@ -70,7 +66,7 @@ def choose(domain: Domain, given: Schedule, target: NpuTarget) -> Schedule | Non
         if "ub" not in given and candidate["ub"] > min(2, _waves(domain, candidate, target)):
             continue
         for schedule in _complete(domain, candidate, target):
-            if _overflow(domain, schedule, target) is None:
+            if overflow(domain, schedule, target) is None:
                 return schedule
     return None
 
@@ -131,7 +127,7 @@ def _longest_step(domain: Domain, schedule: Schedule, target: NpuTarget) -> int:
     total = round_up(domain.contraction, step)
     limit = min(256, total, schedule.get("k", total))
     fitting = [v for v in range(step, limit + 1, step) if _anchor_fits(domain, {**schedule, "k": v, "k0": v}, target, Space.L0A, Space.L0B)]
-    return _even_or_longest(fitting, domain.contraction, step)
+    return _even_or_longest(fitting, domain.contraction, min(step, limit))
 
 
 def _chunk(domain: Domain, schedule: Schedule, target: NpuTarget) -> int:
@@ -150,51 +146,3 @@ def _even_or_longest(fitting: list[int], total: int, default: int) -> int:
 def _anchor_fits(domain: Domain, schedule: Schedule, target: NpuTarget, *spaces: Space) -> bool:
     held = of_anchor(domain, clip(domain, schedule, target))
     return all(sum(h.bytes * h.slots for h in held if h.space is space) <= target.capacity(space) for space in spaces)
-
-
-def check(domain: Domain, kernel: FuncOp, schedule: Schedule, target: NpuTarget) -> None:
-    """Raise `CompileError` with a byte table and the smallest fix if a complete schedule is not legal."""
-    name = kernel.sym_name.data
-    if domain.anchor is not None:
-        step, k0, k = step_of(domain), schedule["k0"], schedule["k"]
-        if k0 > k:
-            raise CompileError.at(kernel, f"@{name}: k0 = {k0} must not exceed k = {k}; lower k0 to {k}")
-        if k0 % step and k0 < min(k, domain.contraction):
-            raise CompileError.at(kernel, f"@{name}: k0 = {k0} must be a multiple of {step}; use {round_up(k0, step)}")
-        if schedule["skew"] >= schedule["l1"]:
-            raise CompileError.at(kernel, f"@{name}: with skew = 1 loads run ahead into a slot of their own; use l1 = 2, or leave skew out")
-    space = _overflow(domain, schedule, target)
-    if space is None:
-        return
-    held = by_space(footprint(domain, clip(domain, schedule, target)), target)[space]
-    limit = target.capacity(space)
-    need = peaks(domain, schedule, target)[space]
-    raise CompileError.at(
-        kernel,
-        f"@{name}: the schedule needs {need} bytes of {space}, {target.name} has {limit}\n"
-        f"{byte_table(_at_peak(held), limit)}\n{_fix(domain, schedule, target)}",
-    )
-
-
-def _at_peak(held: list[Held]) -> list[Row]:
-    """The buffers that are held when the most bytes are."""
-    at_peak = [held[i] for i in most_held(_requests(held, 1))]
-    return [Row(h.label, h.space, h.shape, h.element, slots=h.slots) for h in at_peak]
-
-
-def _fix(domain: Domain, schedule: Schedule, target: NpuTarget) -> str:
-    """The smallest change of one key that makes the schedule legal."""
-    best: tuple[float, str, int] | None = None
-    for key in keys_of(domain):
-        step = step_of(domain) if key in ("k", "k0") else 16 if key in SIZE_KEYS else 1
-        for value in range((schedule[key] - 1) // step * step, 0, -step):
-            trial = {**schedule, key: value}
-            if key == "k":
-                trial["k0"] = min(trial["k0"], value)
-            if trial.get("skew", 0) >= trial.get("l1", 1):
-                continue
-            if _overflow(domain, trial, target) is None:
-                ratio = schedule[key] / value
-                best = min(best, (ratio, key, value)) if best is not None else (ratio, key, value)
-                break
-    return f"smallest fix: {best[1]} = {best[2]}" if best is not None else "smallest fix: leave m and n out, so that they are chosen"
