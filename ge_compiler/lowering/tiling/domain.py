@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
@@ -78,18 +79,31 @@ def _argument(anchor: fused.MatmulOp, value: SSAValue) -> BlockArgument:
 
 def domain_of(kernel: FuncOp) -> Domain:
     """The domain of a kernel function at `fused`. Raises `CompileError` where it is not one kernel."""
-    results = [tensor_type(v) for v in kernel.get_return_op().operands]  # pyright: ignore[reportOptionalMemberAccess]
+    name, last = kernel.sym_name.data, kernel.get_return_op() if kernel.body.blocks else None
+    if last is None:
+        raise CompileError.at(kernel, f"@{name} has no body: a kernel is a list of primitives that ends with func.return")
+    for value in (*kernel.body.block.args, *last.operands):
+        if not isinstance(value.type, TensorType) or DYNAMIC_INDEX in tensor_type(value).get_shape():
+            raise CompileError.at(kernel, f"@{name}: a kernel takes and gives tensors of static shapes, got {value.type}")
+    results = [tensor_type(v) for v in last.operands]
     if not results or any(r.get_shape() != results[0].get_shape() for r in results):
-        raise CompileError.at(kernel, f"@{kernel.sym_name.data}: the results of a kernel must have one shape, the kernel's domain")
+        raise CompileError.at(kernel, f"@{name}: the results of a kernel must have one shape, the kernel's domain")
     shape = results[0].get_shape()
     anchors = [op for op in kernel.body.block.ops if isinstance(op, fused.MatmulOp)]
     if len(anchors) > 1:
         raise CompileError.at(anchors[1], "is the second matmul of its kernel; a kernel has at most one anchor")
     anchor = anchors[0] if anchors else None
     demands = _demands(kernel, len(shape))
-    if anchor is not None and demands.get(anchor.result) not in (None, [canonical(anchor.result, range(len(shape)))]):
+    if anchor is not None and not _is_whole(anchor, shape, demands):
         raise CompileError.at(anchor, "must have the shape of the kernel's results and not be repeated")
     return Domain(kernel, shape, _groups(shape, _accesses(kernel, demands), anchor), demands, anchor)
+
+
+def _is_whole(anchor: fused.MatmulOp, shape: tuple[int, ...], demands: dict[SSAValue, list[Access]]) -> bool:
+    """Whether the product has the shape of the domain and every use needs it as it is."""
+    if tensor_type(anchor.result).get_shape() != shape:
+        return False
+    return demands.get(anchor.result) in (None, [canonical(anchor.result, range(len(shape)))])
 
 
 def canonical(value: SSAValue, access: Iterable[int | None]) -> Access:
