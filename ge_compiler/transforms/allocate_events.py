@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from xdsl.context import Context
@@ -141,12 +142,13 @@ class _Allocator:
         """Numbers that `event` can share with others, if all stays in order."""
         for base in range(self.taken.get(event.pool, 0), limit - event.size + 1):
             event.base = base
-            if self._traces() and all(is_ordered(trace, number=self._number) for trace in self._traces()):
+            if self.traces and all(is_ordered(trace, number=self._number) for trace in self.traces):
                 return base
         event.base = None
         return None
 
-    def _traces(self) -> Sequence[Trace]:
+    @cached_property
+    def traces(self) -> Sequence[Trace]:
         """The unrolled kernel as it stands; nothing where it cannot be followed."""
         try:
             return unrolled(self.kernel, self.target)
@@ -175,6 +177,7 @@ class _Allocator:
             op.detach()
             op.erase()
         del self.events[pool, event.name]
+        self.__dict__.pop("traces", None)
 
 
 def _check(event: _Named) -> None:

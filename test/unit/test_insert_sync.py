@@ -93,7 +93,7 @@ class Writer:
         """New buffers; `counter` chooses the slot of those that have two."""
         slot = self.name("s")
         self.emit(depth, f"{slot} = arith.remui {counter}, %c2 : index")
-        spaces = [*self.random.choices(SPACES, k=self.random.randint(0, 3)), "ub", "l1", *["ws"] * self.chip.workspace]
+        spaces = [*(SPACES if depth == 3 else ("ub", "l1")), *self.random.choices(SPACES, k=2), *["ws"] * self.chip.workspace]
         return [self.tile(depth, space, self.random.choice([None, slot])) for space in spaces]
 
     def tile(self, depth: int, space: str, slot: str | None) -> Tile:
@@ -112,15 +112,13 @@ class Writer:
 
     def body(self, depth: int, valid: set[Tile], own: Sequence[Tile]) -> set[Tile]:
         """Ops that write `own` buffers only; the buffers that hold something behind them, where `valid` ones did before."""
-        for _ in range(self.random.randint(2, 6)):
-            if depth < 5 and self.random.random() < 0.35:
-                valid = self.loop(depth, valid, own)
-            else:
-                valid = self.instruction(depth, valid, self.random.choice(own))
+        for _ in range(self.random.randint(*((8, 16) if depth == 3 else (3, 6)))):
+            write = self.loop if depth < 5 and self.random.random() < 0.25 else self.instruction
+            valid = write(depth, valid, own)
         return valid
 
     def loop(self, depth: int, valid: set[Tile], own: Sequence[Tile]) -> set[Tile]:
-        trips, counter = self.random.choice([0, 1, 2, 3, 5]), self.name("i")
+        trips, counter = self.random.choice([0, 1, 2, 3]), self.name("i")
         self.emit(depth, f"scf.for {counter} = %c0 to %c{trips} step %c1 {{")
         outer = self.random.sample(own, self.random.randint(1, len(own)))
         inner = self.tiles(depth + 1, counter)
@@ -132,18 +130,20 @@ class Writer:
         self.emit(depth, "}")
         return start | {tile for tile in end if tile in outer and trips}
 
-    def instruction(self, depth: int, valid: set[Tile], out: Tile) -> set[Tile]:
+    def instruction(self, depth: int, valid: set[Tile], own: Sequence[Tile]) -> set[Tile]:
         held = {space: sorted((t for t in valid if t.space == space), key=lambda tile: tile.name) for space in (*SPACES, "ws")}
-        choices = [*self.choices(held, out, out in valid), *([] if out.space == "ws" else self.stores(held["ub"]))]
-        if not choices:
-            return valid
-        *views, line = self.random.choice(choices)
-        for each in (*views, line):
-            self.emit(depth, each)
-        return valid if line.endswith("// leaves") else untouched(valid, [out]) | {out}
+        choices = [(lines, out) for out in own for lines in self.choices(held, out, out in valid)]
+        choices += [(lines, None) for lines in self.stores(held["ub"])]
+        # By kind first, so that what needs much to be there is not rare.
+        kinds = sorted({(lines[-1].split()[0], len(lines)) for lines, _ in choices})
+        kind = self.random.choice(kinds)
+        lines, out = self.random.choice([choice for choice in choices if (choice[0][-1].split()[0], len(choice[0])) == kind])
+        for line in lines:
+            self.emit(depth, line)
+        return valid if out is None else untouched(valid, [out]) | {out}
 
     def stores(self, sources: Sequence[Tile]) -> list[list[str]]:
-        return [[f"npu.store ins({tile.name} : {tile.type}) outs(%row : {PART}) // leaves"] for tile in sources]
+        return [[f"npu.store ins({tile.name} : {tile.type}) outs(%row : {PART})"] for tile in sources]
 
     def choices(self, held: dict[str, list[Tile]], out: Tile, accumulate: bool) -> list[list[str]]:
         """The instructions that can write `out`, each after the views that it needs."""
@@ -195,7 +195,7 @@ WORKSPACE = "memref<32x2x16x16xf32>"
 OUT = "memref<70x2x8x16xf32>"
 HEAD = "\n".join(
     [
-        *(f"    %c{n} = arith.constant {n} : index" for n in (0, 1, 2, 3, 5, 8)),
+        *(f"    %c{n} = arith.constant {n} : index" for n in (0, 1, 2, 3, 8)),
         "    %true = arith.constant true\n    %false = arith.constant false",
         "    %core = npu.block_idx\n    %lane = npu.sub_block_idx\n    %first = arith.muli %lane, %c8 : index",
     ]
