@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.arith import CmpiOp, SelectOp, SubiOp
+from xdsl.dialects.arith import AddiOp, CmpiOp, SelectOp, SubiOp
 from xdsl.dialects.builtin import IndexType, i1
 from xdsl.dialects.scf import ForOp, YieldOp
 from xdsl.ir import Operation, SSAValue
@@ -42,7 +42,7 @@ def skew(loop: ForOp, constants: Constants) -> None:
     loads = loads_of(loop)
     _check(loop, loads)
     insert = Inserter(loop)
-    upper = constants(_end(loop))
+    upper = _end(loop, insert, constants)
     undefined = [insert(UndefOp(tensor_type(load.results[0])), "undef").result for load in loads]
     work = list(loop.body.block.ops)
     loaded = _producer(loop, work, constants)
@@ -69,12 +69,12 @@ def _is_index_arithmetic(op: Operation) -> bool:
     return not op.regions and all(value.type in (IndexType(), i1) for value in (*op.operands, *op.results))
 
 
-def _end(loop: ForOp) -> int:
+def _end(loop: ForOp, insert: Inserter, constants: Constants) -> SSAValue:
     """The end of the loop with one trip more."""
-    lower, upper, step = (known_index(value) for value in (loop.lb, loop.ub, loop.step))
-    if lower is None or upper is None or step is None or step < 1:
-        raise CompileError.at(loop, "can only be skewed where its bounds and its step are constants")
-    return lower + (max(0, -(-(upper - lower) // step)) + 1) * step
+    upper, step = known_index(loop.ub), known_index(loop.step)
+    if upper is not None and step is not None:
+        return constants(upper + step)
+    return insert(AddiOp(loop.ub, loop.step), "end").result
 
 
 def _producer(loop: ForOp, work: Sequence[Operation], constants: Constants) -> dict[Operation, SSAValue]:
