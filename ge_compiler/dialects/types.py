@@ -58,6 +58,11 @@ def is_integer(element: Attribute) -> bool:
     return isinstance(element, IntegerType)
 
 
+def integer_bits(element: Attribute) -> int:
+    """How many bits an integer type has; 0 for other types."""
+    return cast(IntegerType, element).width.data if is_integer(element) else 0
+
+
 def accumulator_of(element: Attribute) -> Attribute:
     """The element type in which the cube adds up products of `element`: i32 for integers, f32 for floats."""
     return i32 if is_integer(element) else f32

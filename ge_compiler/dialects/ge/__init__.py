@@ -42,7 +42,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ge_compiler.dialects.functions import FUNCTIONS
 from ge_compiler.dialects.ge import shapes
-from ge_compiler.dialects.types import Tensor, is_integer, tensor_type, verify_element_type, verify_element_types
+from ge_compiler.dialects.types import Tensor, integer_bits, tensor_type, verify_element_type, verify_element_types
 
 
 class GeOp(IRDLOperation):
@@ -79,8 +79,10 @@ class ElementwiseOp(GeOp):
         super().verify_()
         name, scalar = self.function()
         element = tensor_type(self.results[0]).get_element_type()
-        if scalar is not None and is_integer(element) and not scalar.is_integer():
-            raise VerifyException(f"value must be a whole number where {name} computes in {element}, got {scalar}")
+        if scalar is not None and (bits := integer_bits(element)):
+            bound = 2.0 ** (bits - 1)
+            if not (scalar.is_integer() and -bound <= scalar < bound):
+                raise VerifyException(f"value must be a whole number that {element} holds, in which {name} computes, got {scalar}")
 
 
 _UNARY = {

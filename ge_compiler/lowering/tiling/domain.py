@@ -11,13 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from ge_compiler.dialects import fused
 from ge_compiler.dialects.diagnostics import CompileError
-from ge_compiler.dialects.types import tensor_type
+from ge_compiler.dialects.types import Tensor, tensor_type
 
 Access = tuple[int | None, ...]
 """For each dimension of a value, the dimension of the domain that it follows."""
@@ -82,9 +83,10 @@ def domain_of(kernel: FuncOp) -> Domain:
     name, last = kernel.sym_name.data, kernel.get_return_op() if kernel.body.blocks else None
     if last is None:
         raise CompileError.at(kernel, f"@{name} has no body: a kernel is a list of primitives that ends with func.return")
-    for value in (*kernel.body.block.args, *last.operands):
-        if not isinstance(value.type, TensorType) or DYNAMIC_INDEX in tensor_type(value).get_shape():
-            raise CompileError.at(kernel, f"@{name}: a kernel takes and gives tensors of static shapes, got {value.type}")
+    types: list[Attribute] = [value.type for value in (*kernel.body.block.args, *last.operands)]
+    for type_ in types:
+        if not isa(type_, Tensor) or DYNAMIC_INDEX in type_.get_shape():
+            raise CompileError.at(kernel, f"@{name}: a kernel takes and gives tensors of static shapes, got {type_}")
     results = [tensor_type(v) for v in last.operands]
     if not results or any(r.get_shape() != results[0].get_shape() for r in results):
         raise CompileError.at(kernel, f"@{name}: the results of a kernel must have one shape, the kernel's domain")

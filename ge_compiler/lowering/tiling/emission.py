@@ -12,7 +12,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ge_compiler.dialects import fused
-from ge_compiler.dialects.types import tensor_type
+from ge_compiler.dialects.types import integer_bits, tensor_type
 from ge_compiler.lowering.tiling.domain import Access, Domain, canonical
 
 Scalar = FloatAttr[Any] | IntegerAttr[Any]
@@ -103,7 +103,9 @@ def _scalar_form(op: fused.FusedElementwiseOp) -> tuple[str, SSAValue, Scalar] |
         lhs, value = rhs, _constant(lhs)
     if value is None or _constant(lhs) is not None:
         return None
-    return _WITH_SCALAR[op.FUNCTION], lhs, _negated(value) if op.FUNCTION == "sub" else value
+    if op.FUNCTION == "sub":
+        value = _negated(value)
+    return None if value is None else (_WITH_SCALAR[op.FUNCTION], lhs, value)
 
 
 def _constant(value: SSAValue) -> Scalar | None:
@@ -120,7 +122,9 @@ def _constant(value: SSAValue) -> Scalar | None:
     return None
 
 
-def _negated(value: Scalar) -> Scalar:
+def _negated(value: Scalar) -> Scalar | None:
+    """The negated value; `None` for the one integer whose negative its type does not hold."""
     if isinstance(value, FloatAttr):
         return FloatAttr(-value.value.data, value.type)
-    return IntegerAttr(-value.value.data, value.type)
+    integer = value.value.data
+    return None if integer == -(2 ** (integer_bits(value.type) - 1)) else IntegerAttr(-integer, value.type)

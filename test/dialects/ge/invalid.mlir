@@ -90,7 +90,7 @@ func.func @misspelt(%x: tensor<4xf16>) {
 // -----
 
 func.func @whole(%x: tensor<4xi32>) {
-  // expected-error@+1 {{'ge.Adds' op value must be a whole number where adds computes in i32, got 1.5}}
+  // expected-error@+1 {{'ge.Adds' op value must be a whole number that i32 holds, in which adds computes, got 1.5}}
   %0 = ge.Adds %x {value = 1.5 : f32} : (tensor<4xi32>) -> tensor<4xi32>
   func.return
 }
@@ -98,8 +98,16 @@ func.func @whole(%x: tensor<4xi32>) {
 // -----
 
 func.func @infinite(%x: tensor<4xi32>) {
-  // expected-error@+1 {{'ge.Maxs' op value must be a whole number where maxs computes in i32, got inf}}
+  // expected-error@+1 {{'ge.Maxs' op value must be a whole number that i32 holds, in which maxs computes, got inf}}
   %0 = ge.Maxs %x {value = 0x7F800000 : f32} : (tensor<4xi32>) -> tensor<4xi32>
+  func.return
+}
+
+// -----
+
+func.func @large_value(%x: tensor<4xi32>) {
+  // expected-error@+1 {{'ge.Muls' op value must be a whole number that i32 holds, in which muls computes, got 2147483648.0}}
+  %0 = ge.Muls %x {value = 2147483648.0 : f32} : (tensor<4xi32>) -> tensor<4xi32>
   func.return
 }
 
