@@ -100,8 +100,12 @@ class _Slots:
         return self.trips[loop]
 
     def _anchor(self, block: Block) -> Operation:
-        """What the slots of a block are computed before: they stand behind its trips."""
-        return next(op for op in block.ops if not op.results or op.results[0] not in self.trips.values())
+        """What the slots of a block are computed before: at its start, or behind the number of its trip."""
+        loop = block.parent_op()
+        trip = self.trips.get(loop) if isinstance(loop, ForOp) else None
+        anchor = trip.owner.next_op if trip is not None and isinstance(trip.owner, Operation) else block.first_op
+        assert anchor is not None
+        return anchor
 
 
 def _terms(block: Block, slots: int) -> Iterator[tuple[ForOp | GridLoopOp, int]]:
