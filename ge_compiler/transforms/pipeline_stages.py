@@ -30,7 +30,7 @@ from ge_compiler.dialects.fused import kernels
 from ge_compiler.dialects.locations import located
 from ge_compiler.dialects.memory import Space, mem_of
 from ge_compiler.dialects.tile import ForallOp, GridLoopOp, LoadOp, MoveOp, StoreOp, TileOp, schedule_of
-from ge_compiler.transforms.pipelining.skew import loads_of, skew
+from ge_compiler.transforms.pipelining.skew import is_skewed, loads_of, skew
 from ge_compiler.transforms.rewriting.constants import Constants
 
 _KEYS = {Space.L1: "l1", Space.L0A: "l0", Space.L0B: "l0", Space.UB: "ub"}
@@ -77,7 +77,8 @@ def _skew(kernel: FuncOp) -> None:
         raise CompileError.at(kernel, f"@{kernel.sym_name.data}: skew = 1, but no loop loads tiles into l1; leave skew out")
     constants = Constants(kernel)
     for loop in loops:
-        skew(loop, constants)
+        if not is_skewed(loop):
+            skew(loop, constants)
 
 
 def _persist(grid: ForallOp) -> None:

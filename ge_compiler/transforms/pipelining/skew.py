@@ -32,9 +32,18 @@ from ge_compiler.transforms.rewriting.constants import Constants, known_index
 from ge_compiler.transforms.rewriting.inserter import Inserter
 
 
+Copies = dict[SSAValue, SSAValue]
+"""Index values of the body and what the copy of the arithmetic computes for them."""
+
+
 def loads_of(loop: ForOp) -> list[LoadOp]:
     """The loads into L1 that stand directly in the body of `loop`."""
     return [op for op in loop.body.block.ops if isinstance(op, LoadOp) and op.results and mem_of(op.results[0].type).space is Space.L1]
+
+
+def is_skewed(loop: ForOp) -> bool:
+    """Whether the tiles that `loop` loads are for its next trip already."""
+    return any(isinstance(use.operation, YieldOp) for load in loads_of(loop) for use in load.results[0].uses)
 
 
 def skew(loop: ForOp, constants: Constants) -> None:
@@ -81,23 +90,29 @@ def _producer(loop: ForOp, work: Sequence[Operation], constants: Constants) -> d
     """Copies of the loads, and of the index arithmetic that they need, at the start of the body; of nothing in the last trip."""
     insert = Inserter(work[0])
     present = insert(CmpiOp(loop.body.block.args[0], loop.ub, "slt"), "present").result
-    copies: dict[SSAValue, SSAValue] = {}
-    extents: dict[SSAValue | int, SSAValue] = {}
+    copies: Copies = {}
+    clipped: dict[SSAValue | int, SSAValue] = {}
     loaded: dict[Operation, SSAValue] = {}
     for op in work:
         if isinstance(op, LoadOp):
-            rows, columns = (copies.get(e, e) if isinstance(e, SSAValue) else e for e in op.mixed_valid)
-            if columns not in extents:
-                whole = columns if isinstance(columns, SSAValue) else constants(columns)
-                extents[columns] = insert(SelectOp(present, whole, constants(0)), "extent").result
+            for extent in _varying(op, copies):
+                if extent not in clipped:
+                    whole = constants(extent) if isinstance(extent, int) else copies.get(extent, extent)
+                    clipped[extent] = insert(SelectOp(present, whole, constants(0)), "extent").result
+            valid = [clipped.get(extent, extent) for extent in op.mixed_valid]
             offsets = [copies.get(o, o) if isinstance(o, SSAValue) else o for o in op.mixed_offsets]
-            load = LoadOp(op.source, offsets, [rows, extents[columns]], tensor_type(op.results[0]))
+            load = LoadOp(op.source, offsets, valid, tensor_type(op.results[0]))
             load.attributes |= op.attributes
             loaded[op] = insert(load, op.results[0].name_hint).results[0]
             load.location = op.location
         elif _is_index_arithmetic(op):
-            insert(op.clone(copies))
+            insert(op.clone(copies), op.results[0].name_hint if op.results else None)
     return loaded
+
+
+def _varying(load: LoadOp, copies: Copies) -> list[SSAValue | int]:
+    """The extents that the trip decides, which make no sense behind the last one; the columns if it decides none."""
+    return [extent for extent in load.mixed_valid if extent in copies] or load.mixed_valid[-1:]
 
 
 def _consumer(loop: ForOp, work: Sequence[Operation]) -> None:
