@@ -11,7 +11,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 JOBS ?= 2
 
-.PHONY: demo test test-all check bench clean help
+.PHONY: demo test test-all check bench mutation clean help
 
 demo: $(READY) ## compile the example MLP and run it against PyTorch
 	$(BIN)/gec compile examples/mlp.py:SimpleMLP --input 'x=f16[32,768]' -o mlp.om
@@ -32,6 +32,9 @@ check: $(READY) ## formatting, lint, strict types, import floors
 
 bench: $(READY) ## every benchmark, one table each
 	for f in benchmarks/*.py; do echo "== $$f"; $(BIN)/python "$$f"; done
+
+mutation: $(READY) ## how many faults put into programs verify-sync reports: a table, ten minutes
+	$(BIN)/python test/mutation_table.py
 
 clean: ## remove caches and built files, keep .venv
 	rm -rf build dist *.egg-info *.om .pytest_cache .ruff_cache .hypothesis .import_linter_cache .lit_test_times.txt test/.lit_test_times.txt

@@ -1,8 +1,8 @@
 """
 How much verify-sync sees: programs with one thing wrong, how many are reported, and how many do harm in random orders of execution.
 
-    python benchmarks/mutation.py                      # the kernels of test/npu, and what the compiler makes of three models on two chips
-    python benchmarks/mutation.py program.mlir ...     # programs with instructions
+    python test/mutation_table.py                      # the kernels of test/npu, and what the compiler makes of three models on two chips
+    python test/mutation_table.py program.mlir ...     # programs with instructions
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from pathlib import Path
 from time import perf_counter
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 
-from ge_compiler.dialects import context
 from ge_compiler.dialects.fused import kernels
+from ge_compiler.dialects.parser import parse_module
 from ge_compiler.runtime.checks.mutation_score import Score, score
 from ge_compiler.tools.compilation import Options, lower
 
@@ -45,18 +44,14 @@ HEADER = ("program", "chip", "sync ops", "kind", "mutants", "reported", "harmful
 WIDTHS = (38, 12, 9, 8, 8, 9, 8, 9, 8)
 
 
-def parse(text: str) -> ModuleOp:
-    return Parser(context(), text).parse_module()
-
-
 def programs(paths: list[str]) -> Iterator[tuple[str, ModuleOp]]:
     """Programs with instructions, by name."""
     for path in paths or [str(ROOT / "test/npu" / f"{name}.mlir") for name in HAND_WRITTEN]:
-        yield Path(path).stem, parse(Path(path).read_text())
+        yield Path(path).stem, parse_module(Path(path).read_text())
     if not paths:
         for target in TARGETS:
             for name, text, tiling in MODELS:
-                *_, (_, module) = lower(parse(text), Options(target=target, tiling=tiling))
+                *_, (_, module) = lower(parse_module(text), Options(target=target, tiling=tiling))
                 yield name, module
 
 
