@@ -139,7 +139,9 @@ class _Allocator:
         return True
 
     def _shared_base(self, event: _Named, limit: int) -> int | None:
-        """Numbers that `event` can share with others, if all stays in order."""
+        """Numbers that `event` can share with others, if all stays in order; not of cross-core flags, which count whoever sets them."""
+        if event.pool == _CROSS_CORE:
+            return None
         for base in range(self.taken.get(event.pool, 0), limit - event.size + 1):
             event.base = base
             if self.traces and all(is_ordered(trace, number=self._number) for trace in self.traces):

@@ -131,7 +131,7 @@ def _refuse_flags(kernel: FuncOp) -> None:
     for op in kernel.walk():
         if isinstance(op, FlagOp | CrossCoreFlagOp):
             raise CompileError.at(
-                op, "is there before insert-sync, which cannot tell what it is for; remove all flags of the kernel, or the pass"
+                op, "stands there before insert-sync, which cannot tell what it is for; remove the kernel's flags, or the pass"
             )
 
 

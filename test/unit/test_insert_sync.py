@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from ge_compiler.dialects.diagnostics import collect_remarks
 from ge_compiler.dialects.npu import SyncOp
 from ge_compiler.dialects.parser import parse_module
 from ge_compiler.dialects.target import target_of
@@ -262,3 +263,42 @@ def test_random_kernels_are_in_order(seed: int, chip: Chip) -> None:
 @pytest.mark.parametrize("seed", range(10, 100))
 def test_many_random_kernels_are_in_order(seed: int, chip: Chip) -> None:
     check(seed, chip)
+
+
+# ---- what cannot be followed ------------------------------------------------------------------------------------------
+
+BUFFER = "memref<8x16xf32, #npu.mem<ub>>"
+
+
+def kernel(arguments: str, *lines: str) -> ModuleOp:
+    return parsed("\n".join([f"func.func private @kernel({arguments}) {{", f'%a = buf.at "a" [0] : {BUFFER}', *lines, "func.return", "}"]))
+
+
+def remarks_of(pass_: ModulePass, module: ModuleOp) -> list[str]:
+    with collect_remarks() as remarks:
+        run(module, pass_)
+    return [f"{remark.pass_name} {remark.op_name} {remark.code}" for remark in remarks]
+
+
+ABS = f"npu.vabs ins(%a : {BUFFER}) outs(%a : {BUFFER})"
+
+
+def test_a_kernel_ordered_by_barriers_says_why() -> None:
+    branch = kernel("%c: i1", "scf.if %c {", ABS, "}")
+    assert remarks_of(InsertSyncPass("flags"), branch) == ["insert-sync scf.if no-loop"]
+    loop = [f"%m = scf.for %i = %n to %n step %n iter_args(%b = %a) -> ({BUFFER}) {{", ABS.replace("%a", "%b"), f"scf.yield %b : {BUFFER}"]
+    assert remarks_of(InsertSyncPass("flags"), kernel("%n: index", *loop, "}")) == ["insert-sync npu.vabs unknown-memory"]
+
+
+def test_a_kernel_that_keeps_its_flags_says_why() -> None:
+    flags = ["npu.set_flag <mte2>, <v>[%n]", "npu.wait_flag <mte2>, <v>[%n]"]
+    assert remarks_of(RemoveRedundantSyncPass(), kernel("%n: index", *flags)) == ["remove-redundant-sync npu.set_flag unknown-number"]
+    assert remarks_of(RemoveRedundantSyncPass(), kernel("", ABS, ABS)) == ["remove-redundant-sync func.func not-in-order"]
+    assert remarks_of(RemoveRedundantSyncPass(), kernel("", ABS, "npu.pipe_barrier <v>", ABS)) == []
+
+
+def test_an_event_that_becomes_a_barrier_says_why() -> None:
+    flags = [f'npu.{what}_flag <mte2>, <v>[{n}] event "{name}"' for what in ("set", "wait") for name, n in (("a", 7), ("b", 0))]
+    number = ["%c2 = arith.constant 2 : index", "%s = arith.remui %n, %c2 : index"]
+    unknown = [f'npu.{what}_flag <v>, <mte2>[%s] event "c"' for what in ("set", "wait")]
+    assert remarks_of(AllocateEventsPass(), kernel("%n: index", *number, *flags, *unknown)) == ["allocate-events npu.wait_flag barrier"]

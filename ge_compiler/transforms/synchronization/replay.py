@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Hashable
 
 from xdsl.ir import Operation
 
-from ge_compiler.transforms.synchronization.trace import Event, Item, Trace
+from ge_compiler.transforms.synchronization.trace import Event, Item, Kind, Trace
 
 Clock = list[int]
 
@@ -44,6 +44,7 @@ class _Replay:
         self.issued: Clock = [0 for _ in pipes]
         self.tokens: dict[Hashable, deque[Clock]] = {}
         self._last_wait: dict[Hashable, tuple[int, int]] = {}
+        self._users: dict[tuple[Hashable, Kind], int] = {}
         self._number = number
 
     def instruction(self, item: Item) -> bool:
@@ -58,7 +59,7 @@ class _Replay:
         pending = self.tokens.setdefault(event, deque())
         pending.append(clock)
         if not item.binary:
-            return True
+            return self._has_one_user(event, item)
         pipe, position = self._last_wait.get(event, (item.pipe, -1))
         return len(pending) == 1 and clock[pipe] > position
 
@@ -70,7 +71,11 @@ class _Replay:
         self.clocks[item.pipe] = [max(a, b) for a, b in zip(clock, pending.popleft(), strict=True)]
         self.issued[item.pipe] = item.position + 1
         self._last_wait[event] = (item.pipe, item.position)
-        return True
+        return self._has_one_user(event, item)
+
+    def _has_one_user(self, event: Hashable, item: Item) -> bool:
+        """Whether one pipe alone sets an event, and one waits for it: of two, either might be the first."""
+        return self._users.setdefault((event, item.kind), item.pipe) == item.pipe
 
     def barrier(self, item: Item) -> bool:
         if len(item.pipes) == 1:
