@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from xdsl.dialects.builtin import FusedLoc, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
 from ge_compiler import dialects
@@ -73,4 +73,4 @@ def test_a_merged_kernel_has_the_places_of_all_its_operators() -> None:
         for call in parse_pipeline(step.pass_spec):
             build_pass(call).apply(context, module)
     launches = [op for op in module.walk() if op.name == "fused.launch"]
-    assert [len(op.location.locations) if isinstance(op.location, FusedLoc) else 1 for op in launches] == [2, 1]
+    assert [str(op.location).count("model.mlir") for op in launches] == [2, 1]
