@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, StringAttr
 
 from ge_compiler.dialects.diagnostics import CompileError, did_you_mean
 from ge_compiler.dialects.memory import Layout, Space
 from ge_compiler.dialects.target_table import Table
+from ge_compiler.dialects.types import ELEMENTS
 
 DEFAULT_TARGET = "Ascend910A"
 TARGET_ATTRIBUTE = "ge.target"
@@ -146,7 +147,11 @@ def target_of(module: ModuleOp) -> NpuTarget:
     name = module.attributes.get(TARGET_ATTRIBUTE)
     if name is not None and not isinstance(name, StringAttr):
         raise CompileError.at(module, f"attribute {TARGET_ATTRIBUTE} must be a string, got {name}")
-    return load_target(DEFAULT_TARGET if name is None else name.data)
+    try:
+        return load_target(DEFAULT_TARGET if name is None else name.data)
+    except CompileError as error:
+        # The line of a table file is worth more than the module's.
+        raise error if error.location != UNKNOWN_LOC else CompileError(error.message, module.location) from error
 
 
 @functools.lru_cache(maxsize=16)
@@ -157,8 +162,9 @@ def _parse(text: str, filename: str) -> NpuTarget:
 def _target_of(table: Table) -> NpuTarget:
     table.only(*_KEYS)
     units = {name: _unit(table.table("units"), name) for name in table.table("units").values}
-    cube, vector = table.table("cube"), table.table("vector")
+    cube, vector, elements = table.table("cube"), table.table("vector"), _words(map(str, ELEMENTS))
     vector.only("dtypes")
+    cube.only(*elements)
     return NpuTarget(
         name=table.get("name", str),
         summary=table.get("summary", str),
@@ -166,9 +172,9 @@ def _target_of(table: Table) -> NpuTarget:
         vec_per_cube=table.number("vec_per_cube"),
         event_ids=table.number("event_ids"),
         cross_core_ids=table.number("cross_core_ids", 0, 0),
-        spaces={space: _space(table.table("spaces").table(space.value)) for space in Space},
+        spaces=_spaces(table.table("spaces")),
         cube_dtypes={element: cube.word(element, _words(("f32", "i32"))) for element in cube.values},
-        vector_dtypes=tuple(vector.strings("dtypes")),
+        vector_dtypes=tuple(vector.choice("dtypes", element, elements) for element in vector.strings("dtypes")),
         units=units,
         paths=tuple(table.tables("paths", lambda row: _path(row, units))),
     )
@@ -179,6 +185,12 @@ _KEYS = ("name", "summary", "cores", "vec_per_cube", "event_ids", "cross_core_id
 
 def _words(names: Iterable[str]) -> dict[str, str]:
     return {name: name for name in names}
+
+
+def _spaces(table: Table) -> dict[Space, SpaceInfo]:
+    spaces = {space: _space(table.table(space.value)) for space in Space}
+    table.only(*(space.value for space in Space))
+    return spaces
 
 
 def _space(table: Table) -> SpaceInfo:

@@ -49,6 +49,9 @@ BAD = {
     '"aiv.v" = { in_order = false }|"npu.v" = {}': "must be a name such as mte2",
     "[spaces.l0a]|[spaces.l0x]": "l0a is missing",
     'dtypes = ["f16"|dtypes = [16': "must hold strings only",
+    'dtypes = ["f16"|dtypes = ["float16"': "does not know 'float16'",
+    'f16 = "f32"|fp16 = "f32"': "fp16 means nothing here (did you mean 'f16'?)",
+    "[spaces.gm]|[spaces.l2]\nbytes = 1\nalignment = 32\n[spaces.gm]": "spaces.l2 means nothing here",
 }
 
 

@@ -269,7 +269,7 @@ builtin.module attributes {ge.target = "Ascend910B2"} {
 
 // -----
 
-// expected-error@unknown {{unknown target 'Ascend910'}}
+// expected-error@+1 {{unknown target 'Ascend910'}}
 builtin.module attributes {ge.target = "Ascend910"} {
   func.func private @target() {
     npu.pipe_barrier <v>
