@@ -95,7 +95,7 @@ def shell_lines(block: Block) -> list[str]:
 @pytest.fixture
 def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory in which a reader of the documentation works: what the commands read, and what they write."""
-    for folder in ("examples", "test/pipelines"):
+    for folder in ("examples", "test/pipelines", "test/npu"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])

@@ -229,7 +229,8 @@ class Order:
         heads.sort(key=lambda head: (not head[0][1], isinstance(head[2].op, npu.PipeBarrierOp | npu.SyncAllOp)))
         (reason, _), pipe, entry = heads[0]
         notes = [Note(f"pipe {self._pipe_text(p)} is stuck here: {text}", e.op.location) for (text, _), p, e in heads[1:]]
-        self.faults.add("deadlock", entry.op, f"deadlock: pipe {self._pipe_text(pipe)} {reason}{where(entry.op, entry.iteration)}", *notes)
+        at = where(entry.op, entry.iteration)
+        self.faults.add("deadlock", entry.op, f"deadlock{at}: pipe {self._pipe_text(pipe)} {reason}", *notes)
 
     def _pipe_text(self, pipe: int) -> str:
         stream = next(s for s in self.streams if pipe in s.pipes)
