@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Self, TypeVar
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -32,9 +32,9 @@ from ge_compiler.dialects.types import Buffer, Tensor, shaped_type
 
 
 class GridOp(IRDLOperation):
-    """Runs its body once for every point of a grid.
+    """Runs its body once for every point of a grid: block b, in row-major order, on core b modulo the number of cores.
 
-    Block number b, counted in row-major order, runs on core b modulo the number of cores; a core runs its blocks in ascending order.
+    A core runs its blocks in ascending order.
     """
 
     bounds = prop_def(DenseArrayBase.constr(i64))
@@ -57,9 +57,7 @@ class GridOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         points, bounds, attributes = _parse_grid(parser)
-        op = cls.create(properties={"bounds": DenseArrayBase.from_list(i64, bounds)}, regions=[parser.parse_region(points)])
-        op.attributes |= attributes
-        return op
+        return _grid_op(cls, bounds, attributes, parser.parse_region(points))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" (")
@@ -74,6 +72,9 @@ class GridOp(IRDLOperation):
             raise VerifyException(f"needs one index argument for each of the {len(self.grid)} dimensions of its grid")
         if any(extent < 0 for extent in self.grid):
             raise VerifyException(f"a grid has no negative extents, got {self.grid}")
+
+
+GridOpT = TypeVar("GridOpT", bound=GridOp)
 
 
 @irdl_op_definition
@@ -105,9 +106,7 @@ class GridLoopOp(GridOp):
     def parse(cls, parser: Parser) -> Self:
         trip = parser.parse_argument(expect_type=False).resolve(IndexType())
         points, bounds, attributes = _parse_grid(parser)
-        op = cls.create(properties={"bounds": DenseArrayBase.from_list(i64, bounds)}, regions=[parser.parse_region([trip, *points])])
-        op.attributes |= attributes
-        return op
+        return _grid_op(cls, bounds, attributes, parser.parse_region([trip, *points]))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -118,6 +117,10 @@ class GridLoopOp(GridOp):
         if not self.body.block.args:
             raise VerifyException("needs an index argument that counts the blocks of a core")
         super().verify_()
+
+
+def _grid_op(kind: type[GridOpT], bounds: Sequence[int], attributes: dict[str, Attribute], body: Region) -> GridOpT:
+    return kind.create(properties={"bounds": DenseArrayBase.from_list(i64, bounds)}, attributes=attributes, regions=[body])
 
 
 def _parse_grid(parser: Parser) -> tuple[list[Parser.Argument], list[int], dict[str, Attribute]]:
