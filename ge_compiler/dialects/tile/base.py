@@ -32,10 +32,7 @@ from ge_compiler.dialects.types import Buffer, Tensor, shaped_type
 
 
 class GridOp(IRDLOperation):
-    """Runs its body once for every point of a grid: block b, in row-major order, on core b modulo the number of cores.
-
-    A core runs its blocks in ascending order.
-    """
+    """Runs its body for every point of a grid: block b, in row-major order, on core b modulo the number of cores, in ascending order."""
 
     bounds = prop_def(DenseArrayBase.constr(i64))
     body = region_def("single_block")
