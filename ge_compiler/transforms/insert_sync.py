@@ -77,7 +77,7 @@ class _Inserter:
         flags = flags and self._is_understood()
         meetings = self._meet_between_grids()
         orders = find_orders(self.structure, self.instructions)
-        events = Flags(self.structure, self.insertions)
+        events = Flags(self.structure, self.insertions, self.target)
         for order in orders.needed():
             if (flags or order.crosses) and not any(_divides(self.structure, gap, order) for gap in meetings):
                 events.add(order)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.dialects.arith import ConstantOp, RemSIOp, RemUIOp
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.arith import RemSIOp, RemUIOp
 from xdsl.dialects.memref import CastOp, ReinterpretCastOp, SubviewOp
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -17,6 +16,7 @@ from ge_compiler.dialects.memory import Space, bytes_of, mem_of
 from ge_compiler.dialects.npu import InstructionOp
 from ge_compiler.dialects.target import NpuTarget, Unit
 from ge_compiler.dialects.types import buffer_type
+from ge_compiler.transforms.synchronization.arithmetic import constant
 
 Range = tuple[int, int]
 """Half-open."""
@@ -131,7 +131,7 @@ def _slot_of_view(view: SubviewOp) -> tuple[int, SSAValue, int] | None:
 def modulus(value: SSAValue) -> int | None:
     """n, where a value is a remainder of a division by the constant n."""
     match value.owner:
-        case RemUIOp() | RemSIOp() as op if isinstance(divisor := op.rhs.owner, ConstantOp) and isinstance(divisor.value, IntegerAttr):
-            return divisor.value.value.data
+        case RemUIOp() | RemSIOp() as op:
+            return constant(op.rhs)
         case _:
             return None

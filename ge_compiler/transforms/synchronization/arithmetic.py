@@ -44,6 +44,12 @@ _COMPARE: tuple[Callable[[Any, Any], bool], ...] = (
 )
 
 
+def constant(value: SSAValue) -> int | None:
+    """The number that `value` is, where it is a constant."""
+    op = value.owner
+    return op.value.value.data if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) else None
+
+
 def evaluate(op: Operation, values: Values) -> None:
     """Enters the result of `op` into `values`, or takes it out if it is not known."""
     for result in op.results:

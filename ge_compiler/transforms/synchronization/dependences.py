@@ -11,22 +11,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import Block, SSAValue
 
 from ge_compiler.transforms.synchronization.accesses import Access, Instruction
 from ge_compiler.transforms.synchronization.structure import Meeting, Structure
+from ge_compiler.transforms.synchronization.turns import Turns, same_value, turns_between, turns_of
 
 
 @dataclass(frozen=True)
 class Slots:
-    """A value below `count` that both instructions of a dependence use to choose their slot of a buffer."""
+    """Values below `count` by which the instructions of a dependence choose their slots of a buffer, and their event."""
 
-    value: SSAValue
+    source: SSAValue
+    sink: SSAValue
     count: int
+    turns: Turns | None = None
+    """How the sink's slots follow each other, where they are not the source's."""
+    ahead: int = 0
+    """How many turns the sink's slot is ahead of the one that the source has used last before."""
 
     def is_like(self, other: Slots) -> bool:
-        return self.count == other.count and same_value(self.value, other.value)
+        same = same_value(self.source, other.source) and same_value(self.sink, other.sink)
+        return same and self.count == other.count and self.ahead == other.ahead
 
 
 @dataclass(frozen=True)
@@ -120,35 +126,40 @@ def find_orders(structure: Structure, found: Sequence[Instruction]) -> Orders:
 
 def _orders(structure: Structure, first: Instruction, second: Instruction, shared: Sequence[tuple[Access, Access]]) -> Iterator[Order]:
     where = structure.meeting(first.op, second.op)
-    slots, length = _slots(structure, where, shared), len(structure.bodies[where.block])
-    label = shared[0][0].place.label
+    length, label = len(structure.bodies[where.block]), shared[0][0].place.label
+    forward, back = _slots(structure, where, shared)
     if first is not second:
-        yield Order(where.block, where.first, where.second, False, first, second, label, slots, length)
+        carried = forward is not None and forward.turns is not None
+        yield Order(where.block, where.first, where.second, carried, first, second, label, forward, length)
     if structure.repeats(where.block):
-        yield Order(where.block, where.second, where.first, True, second, first, label, slots, length)
+        yield Order(where.block, where.second, where.first, True, second, first, label, back, length)
 
 
-def _slots(structure: Structure, where: Meeting, shared: Sequence[tuple[Access, Access]]) -> Slots | None:
-    """The slots by which all that two instructions share is chosen, if they are the same and known where they meet."""
-    chosen: Slots | None = None
-    for a, b in shared:
-        x, y = a.place.slot, b.place.slot
-        if x is None or y is None or not a.place.is_slotted_like(b.place) or not same_value(x, y):
-            return None
-        seen = next((value for value in (x, y) if structure.sees(where.block, where.first, value)), None)
-        if seen is None or (chosen is not None and not chosen.is_like(Slots(seen, len(a.place.ranges)))):
-            return None
-        chosen = Slots(seen, len(a.place.ranges))
-    return chosen
+def _slots(structure: Structure, where: Meeting, shared: Sequence[tuple[Access, Access]]) -> tuple[Slots | None, Slots | None]:
+    """The slots by which all that two instructions share is chosen, on the way to the second and back to the first; nothing if unknown."""
+    slots = [(a.place.slot, b.place.slot) for a, b in shared if a.place.is_slotted_like(b.place)]
+    first, second = slots[0] if slots else (None, None)
+    if len(slots) < len(shared) or first is None or second is None:
+        return None, None
+    count, behind = len(shared[0][0].place.ranges), turns_between(first, second)
+    alike = all(
+        x is not None and y is not None and same_value(x, first) and same_value(y, second) and len(a.place.ranges) == count
+        for (x, y), (a, _) in zip(slots, shared, strict=True)
+    )
+    if behind is None or not alike:
+        return None, None
+    if behind == 0:
+        seen = next((value for value in (first, second) if structure.sees(where.block, where.first, value)), None)
+        return (None, None) if seen is None else (Slots(seen, seen, count), Slots(seen, seen, count))
+    return _skewed(structure, where, first, second, count, behind)
 
 
-def same_value(x: SSAValue, y: SSAValue) -> bool:
-    """Whether two index values are computed in the same way from the same values."""
-    if x is y:
-        return True
-    a, b = x.owner, y.owner
-    if isinstance(a, Block) or isinstance(b, Block) or a.name != b.name or a.regions or not a.name.startswith("arith."):
-        return False
-    if a.properties != b.properties or a.attributes != b.attributes or len(a.operands) != len(b.operands):
-        return False
-    return isinstance(a, ConstantOp) or all(same_value(p, q) for p, q in zip(a.operands, b.operands, strict=True))
+def _skewed(
+    structure: Structure, where: Meeting, first: SSAValue, second: SSAValue, count: int, behind: int
+) -> tuple[Slots | None, Slots | None]:
+    """The second uses what the first had `behind` turns before: in every trip they use different slots."""
+    seen = structure.sees(where.block, where.first, first) and structure.sees(where.block, where.second, second)
+    to_second, to_first = (turns_of(structure, where.block, slot) if seen else None for slot in (second, first))
+    if to_second is None or to_first is None or to_second.count != count:
+        return None, None
+    return Slots(first, second, count, to_second, behind), Slots(second, first, count, to_first, count - behind)

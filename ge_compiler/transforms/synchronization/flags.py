@@ -10,39 +10,70 @@ however often the loops around run, not at all included, each wait has its set a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
 
-from xdsl.ir import Block, SSAValue
+from xdsl.dialects.arith import AddiOp, ConstantOp, DivUIOp, MuliOp, RemUIOp, SubiOp
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
 
-from ge_compiler.dialects.npu import CrossCoreSetFlagOp, CrossCoreWaitFlagOp, SetFlagOp, SyncOp, WaitFlagOp
-from ge_compiler.transforms.synchronization.dependences import Order
+from ge_compiler.dialects.npu import BlockIdxOp, CrossCoreSetFlagOp, CrossCoreWaitFlagOp, SetFlagOp, SyncOp, WaitFlagOp
+from ge_compiler.dialects.target import NpuTarget
+from ge_compiler.dialects.tile import GridOp
+from ge_compiler.transforms.synchronization.dependences import Order, Slots
 from ge_compiler.transforms.synchronization.insertions import Insertions, Rank
-from ge_compiler.transforms.synchronization.structure import Structure
+from ge_compiler.transforms.synchronization.structure import Structure, blocks_of_a_core
+from ge_compiler.transforms.synchronization.turns import Turns
 
 
 class Flags:
     """Makes the events of a kernel."""
 
-    def __init__(self, structure: Structure, insertions: Insertions) -> None:
-        self._structure, self._insertions = structure, insertions
+    def __init__(self, structure: Structure, insertions: Insertions, target: NpuTarget) -> None:
+        self._structure, self._insertions, self._target = structure, insertions, target
         self._names: set[tuple[str, str, str]] = set()
 
     def add(self, order: Order) -> None:
         """An event for `order`."""
-        name, slot = self._name(order), 0 if order.slots is None else order.slots.value
-        source, sink = order.source.op.location, order.sink.op.location
+        name, slots = self._name(order), order.slots
         put = self._insertions.add
-        put(order.block, order.after + 1, Rank.SET, _set(order, name, slot), source)
-        put(order.block, order.before, Rank.WAIT, _wait(order, name, slot), sink)
+        put(order.block, order.after + 1, Rank.SET, _set(order, name, slots.source if slots else 0), order.source.op.location)
+        put(order.block, order.before, Rank.WAIT, _wait(order, name, slots.sink if slots else 0), order.sink.op.location)
         if order.carried:
             outermost = self._structure.outermost(order.block)
             kernel, position = self._structure.kernel.body.block, self._structure.positions[outermost]
-            for number in range(1 if order.slots is None else order.slots.count):
-                put(kernel, position, Rank.ARM, _set(order, name, number), source)
-                put(kernel, position + 1, Rank.DRAIN, _wait(order, name, number), sink)
+            for number in _first_numbers(slots):
+                put(kernel, position, Rank.ARM, _set(order, name, number), order.source.op.location)
+            for number in self._last_numbers(slots, position):
+                put(kernel, position + 1, Rank.DRAIN, _wait(order, name, number), order.sink.op.location)
+
+    def _last_numbers(self, slots: Slots | None, position: int) -> list[SSAValue | int]:
+        """What the next trips would wait for."""
+        turns = None if slots is None else slots.turns
+        if slots is None or turns is None:
+            return [*_first_numbers(slots)]
+        fewest, most = turns.trips or 0, turns.trips or 0
+        if isinstance(turns.outermost, GridOp):
+            fewest, most = blocks_of_a_core(turns.outermost, self._target)
+        ends = [turns.first + turns.step * most + i for i in range(slots.ahead)]
+        if fewest == most or turns.step == 0:
+            return [end % turns.count for end in ends]
+        assert isinstance(turns.outermost, GridOp)
+        return self._after_blocks(turns.outermost, turns, slots.ahead, position + 1)
+
+    def _after_blocks(self, grid: GridOp, turns: Turns, ahead: int, gap: int) -> list[SSAValue | int]:
+        """The slots of the next trips, on a core that counts how many blocks of `grid` were its own."""
+        write = _Arithmetic(self._structure.kernel.body.block, gap, self._insertions, grid)
+        core, cores = write(BlockIdxOp()), self._target.cores
+        left = write(SubiOp(write.number(prod(grid.grid) + cores - 1), core))
+        blocks = write(DivUIOp(left, write.number(cores)))
+        turn = write(MuliOp(blocks, write.number(turns.step)))
+        slot = [write(AddiOp(turn, write.number(turns.first + i))) for i in range(ahead)]
+        return [write(RemUIOp(value, write.number(turns.count))) for value in slot]
 
     def _name(self, order: Order) -> str:
         """`x_ready` or `x_free`, numbered where the same pipes have an event of that name."""
-        base = name = f"{order.label}_{'free' if order.carried else 'ready'}"
+        base = name = f"{order.label}_{'ready' if order.after < order.before else 'free'}"
         number = 0
         # A cross-core flag does not name both of its pipes: its name must say everything.
         source, sink = ("", "") if order.crosses else (order.source.pipe, order.sink.pipe)
@@ -51,6 +82,32 @@ class Flags:
             name = f"{base}_{number}"
         self._names.add((source, sink, name))
         return name
+
+
+@dataclass(frozen=True)
+class _Arithmetic:
+    """Called with an op, it puts it at a gap and gives its result."""
+
+    block: Block
+    gap: int
+    insertions: Insertions
+    origin: Operation
+
+    def __call__(self, op: Operation) -> SSAValue:
+        self.insertions.add(self.block, self.gap, Rank.DRAIN, op, self.origin.location)
+        return op.results[0]
+
+    def number(self, value: int) -> SSAValue:
+        return self(ConstantOp(IntegerAttr.from_index_int_value(value)))
+
+
+def _first_numbers(slots: Slots | None) -> Sequence[int]:
+    """What the first trips wait for."""
+    if slots is None:
+        return [0]
+    if slots.turns is None:
+        return range(slots.count)
+    return [(slots.turns.first + i) % slots.count for i in range(slots.ahead)]
 
 
 def _set(order: Order, name: str, number: SSAValue | int) -> SyncOp:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ForOp
@@ -10,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from ge_compiler.dialects.npu import InstructionOp
+from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.tile import GridOp
 
 
@@ -83,3 +85,9 @@ class Structure:
             return isinstance(owner, Block) or self.positions[owner] < position
         parent = block.parent_op()
         return parent is not None and home is not None and home in {outer for outer, _ in self.chain(parent)}
+
+
+def blocks_of_a_core(grid: GridOp, target: NpuTarget) -> tuple[int, int]:
+    """How many blocks of a grid the idlest and the busiest core run."""
+    blocks = prod(grid.grid)
+    return blocks // target.cores, -(-blocks // target.cores)

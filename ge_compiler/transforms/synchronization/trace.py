@@ -11,13 +11,13 @@ from collections import deque
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from math import prod
 
 from xdsl.dialects.scf import ForOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ge_compiler.dialects.buf import AtOp
 from ge_compiler.dialects.npu import (
+    BlockIdxOp,
     CrossCoreFlagOp,
     CrossCoreSetFlagOp,
     FlagOp,
@@ -30,7 +30,7 @@ from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.tile import GridLoopOp, GridOp
 from ge_compiler.transforms.synchronization.accesses import Access, Instruction, Place
 from ge_compiler.transforms.synchronization.arithmetic import Values, evaluate
-from ge_compiler.transforms.synchronization.structure import Structure
+from ge_compiler.transforms.synchronization.structure import Structure, blocks_of_a_core
 
 
 class Kind(IntEnum):
@@ -125,7 +125,7 @@ def record_all(structure: Structure, target: NpuTarget, found: Found, unrolling:
         idlest, most = blocks_of_a_core(grid, target)
         if idlest < most:
             choices += [{**choice, grid: unrolling.of(idlest)} for choice in choices]
-    cores = range(target.cores if _depends_on_blocks(structure) else 1)
+    cores = range(target.cores if _depends_on_core(structure) else 1)
     traces = [_record(structure, target, found, unrolling, choice, core) for core in cores for choice in choices]
     return list({trace.signature(): trace for trace in traces}.values())
 
@@ -137,8 +137,8 @@ def _record(structure: Structure, target: NpuTarget, found: Found, unrolling: Un
     return Trace(recorder.items, tuple(target.units), recorder.matches, tuple(recorder.open))
 
 
-def _depends_on_blocks(structure: Structure) -> bool:
-    """Whether a slot, a flag's number or a loop's length depends on the coordinates of a block."""
+def _depends_on_core(structure: Structure) -> bool:
+    """Whether a slot, a flag's number or a loop's length depends on the core, or on the coordinates of a block."""
     derived: set[SSAValue] = set()
     for op in structure.kernel.walk():
         depends = any(operand in derived for operand in op.operands)
@@ -148,13 +148,9 @@ def _depends_on_blocks(structure: Structure) -> bool:
             derived.update(op.results)
         elif isinstance(op, GridOp):
             derived.update(op.points)
+        elif isinstance(op, BlockIdxOp):
+            derived.add(op.result)
     return False
-
-
-def blocks_of_a_core(grid: GridOp, target: NpuTarget) -> tuple[int, int]:
-    """How many blocks of a grid the idlest and the busiest core run."""
-    blocks = prod(grid.grid)
-    return blocks // target.cores, -(-blocks // target.cores)
 
 
 @dataclass
@@ -186,6 +182,8 @@ class _Recorder:
                 self._instruction(instruction)
             elif isinstance(op, SyncOp):
                 self._sync(op)
+            elif isinstance(op, BlockIdxOp):
+                self._values[op.result] = self._core
             elif isinstance(op, GridOp):
                 self._grid(op)
             elif isinstance(op, ForOp):
