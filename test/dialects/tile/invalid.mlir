@@ -371,3 +371,39 @@ func.func private @space_of_another_kind(%x: tensor<4x8xf32, "ub">) {
   %0 = tile.abs %x : tensor<4x8xf32, "ub"> -> tensor<4x8xf32, "ub">
   func.return
 }
+
+// -----
+
+func.func private @no_trip() {
+  // expected-error@+1 {{'tile.grid_loop' op needs an index argument that counts the blocks of a core}}
+  "tile.grid_loop"() <{bounds = array<i64>}> ({
+  ^bb0:
+  }) : () -> ()
+  func.return
+}
+
+// -----
+
+func.func private @trip_only() {
+  // expected-error@+1 {{'tile.grid_loop' op needs one index argument for each of the 1 dimensions of its grid}}
+  "tile.grid_loop"() <{bounds = array<i64: 4>}> ({
+  ^bb0(%t: index):
+  }) : () -> ()
+  func.return
+}
+
+// -----
+
+func.func private @no_slots(%x: tensor<8x16xf32>) {
+  // expected-error@+1 {{'tile.load' op has a positive number of slots while it makes a value; a buffer's are on its buf.alloc}}
+  %a = tile.load %x[0, 0] valid [1, 1] {slots = 0} : tensor<8x16xf32> to tensor<1x1xf32, #npu.mem<ub>>
+  func.return
+}
+
+// -----
+
+func.func private @slots_of_a_buffer(%x: memref<8x16xf32>, %a: memref<1x1xf32, #npu.mem<ub>>) {
+  // expected-error@+1 {{'tile.load' op has a positive number of slots while it makes a value; a buffer's are on its buf.alloc}}
+  tile.load %x[0, 0] valid [1, 1] into %a {slots = 2} : memref<8x16xf32> into memref<1x1xf32, #npu.mem<ub>>
+  func.return
+}

@@ -109,3 +109,15 @@ func.func private @constants(%x: tensor<20xf16>, %m: index) {
   %s = tile.muls %i {scalar = -3 : i32} : tensor<1x1xi32, #npu.mem<ub>> -> tensor<1x1xi32, #npu.mem<ub>>
   func.return
 }
+
+// A persistent loop counts a core's blocks; tiles that its trips fill in turn have slots.
+// CHECK-LABEL: func.func private @persistent
+func.func private @persistent(%x: tensor<8x16xf32>, %out: tensor<8x16xf32>) {
+  // CHECK-NEXT: tile.grid_loop %t (%i, %j) in (1, 4) {
+  tile.grid_loop %t (%i, %j) in (1, 4) {
+    // CHECK-NEXT: %a = tile.load %x[%i, %j] valid [1, 1] {slots = 2 : i64} : tensor<8x16xf32> to tensor<1x1xf32, #npu.mem<ub>>
+    %a = tile.load %x[%i, %j] valid [1, 1] {slots = 2} : tensor<8x16xf32> to tensor<1x1xf32, #npu.mem<ub>>
+    tile.store %a into %out[%i, %j] : tensor<1x1xf32, #npu.mem<ub>> into tensor<8x16xf32>
+  }
+  func.return
+}
