@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from ge_compiler.dialects.tile.schedule import LEAST, SIZE_KEYS
 from ge_compiler.runtime.report import KernelRow, OperatorRow, Report
 from ge_compiler.tools.api import Program
 from ge_compiler.tools.commands.table import bytes_text, plural, table
@@ -41,7 +42,7 @@ def _kernels(rows: Sequence[KernelRow]) -> str:
             row.name,
             str(row.launches),
             _shortened(row.source),
-            " ".join(f"{key}={size}" for key, size in row.schedule.items()),
+            _sizes(row.schedule),
             "" if row.blocks is None else str(row.blocks),
             "" if row.instructions is None else str(row.instructions),
         )
@@ -51,6 +52,11 @@ def _kernels(rows: Sequence[KernelRow]) -> str:
     header = ("kernel", "launches", "from", "tiles", "blocks", "instructions")
     title = f"{plural(len(rows), 'kernel')} formed, {plural(launches, 'launch')}"
     return f"{title}\n" + table(header, cells, right=(1, 4, 5)) + more
+
+
+def _sizes(schedule: Mapping[str, int]) -> str:
+    """The sizes of tiles, and of the rest what is not as simple as can be."""
+    return " ".join(f"{key}={value}" for key, value in schedule.items() if key in SIZE_KEYS or value > LEAST.get(key, 1))
 
 
 def _shortened(source: Sequence[str]) -> str:

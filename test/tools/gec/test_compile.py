@@ -46,7 +46,7 @@ def test_the_report_as_json(gec: Gec) -> None:
     first = report["kernels"][0]
     assert first["name"] == "MatMulV2Gelu"
     assert first["operators"] == ["MatMulV2", "GeluV2"]
-    assert set(first["schedule"]) == {"m", "n", "k", "k0"}
+    assert set(first["schedule"]) >= {"m", "n", "k", "k0"}
     assert set(first["bytes"]) == {"l1", "l0a", "l0b", "l0c", "ub"}
     assert report["hbm"]["weights"] == 2 * (24 * 40 + 40 + 40 * 24 + 24)
     assert report["hbm"]["inputs"] == report["hbm"]["outputs"] == 2 * 5 * 24
