@@ -29,7 +29,7 @@ from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.dialects.tile import schedule_of
 from ge_compiler.dialects.types import buffer_type
 from ge_compiler.transforms.planning.byte_table import Row, byte_table, smallest_fix
-from ge_compiler.transforms.planning.lifetimes import Held, lifetimes
+from ge_compiler.transforms.planning.lifetimes import Held, lifetimes, share_in_place
 from ge_compiler.transforms.planning.planner import most_held, peak, plan, plan_without_reuse
 from ge_compiler.transforms.rewriting.inserter import Inserter
 
@@ -41,7 +41,8 @@ class PlanMemoryPass(ModulePass):
     name = "plan-memory"
 
     reuse: Literal["greedy", "none"] = "greedy"
-    """`greedy` lets buffers share bytes one after the other, `none` gives each its own (to find a fault by elimination)."""
+    """`greedy` lets buffers share bytes one after the other, and results lie over operands; `none` gives each its own bytes (to find a
+    fault by elimination)."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
@@ -51,6 +52,8 @@ class PlanMemoryPass(ModulePass):
 
     def _plan(self, function: FuncOp, target: NpuTarget) -> None:
         held = lifetimes(function)
+        if self.reuse == "greedy":
+            held = share_in_place(held)
         for space in Space:
             of_space = [buffer for buffer in held if buffer.space is space]
             if of_space:
@@ -69,7 +72,8 @@ class PlanMemoryPass(ModulePass):
             _put(buffer, offset, round_up(buffer.request.size, alignment))
 
     def _overflow(self, function: FuncOp, held: Sequence[Held], target: NpuTarget, space: Space, needed: int) -> CompileError:
-        at_peak = held if self.reuse == "none" else [held[i] for i in most_held([buffer.request.stacked(buffer.slots, 1) for buffer in held])]
+        requests = [buffer.request.stacked(buffer.slots, 1) for buffer in held]
+        at_peak = held if self.reuse == "none" else [held[i] for i in most_held(requests)]
         rows = [_row(buffer) for buffer in at_peak]
         capacity = target.capacity(space)
         message = f"@{function.sym_name.data} needs {needed} bytes of {space.value}, but {target.name} has {capacity}"

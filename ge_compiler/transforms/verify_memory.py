@@ -30,6 +30,7 @@ from ge_compiler.dialects.tile import StoreOp, TileOp
 from ge_compiler.dialects.types import buffer_type
 from ge_compiler.transforms.verification.indices import Indices
 
+
 @dataclass(frozen=True)
 class VerifyMemoryPass(ModulePass):
     """Checks that buffers are aligned, inside their memory, and never overlap while both are alive; shares no code with the planner."""
@@ -107,11 +108,11 @@ class _Trace:
                 case _:
                     self.indices.execute(op)
                     self._touch(op)
-            for region in op.regions:
-                for inner in region.blocks:
-                    for trip in range(self.iterations):
-                        self.indices.enter(op, trip)
-                        self.follow(inner)
+            known = self.indices.trips(op)
+            for inner in (block for region in op.regions for block in region.blocks):
+                for trip in range(self.iterations if known is None else min(known, self.iterations)):
+                    self.indices.enter(op, trip)
+                    self.follow(inner)
 
     def _touch(self, op: Operation) -> None:
         touched = [self.names[operand] for operand in op.operands if operand in self.names]
@@ -174,9 +175,16 @@ def _check_overlaps(lives: Sequence[_Life]) -> None:
         begin = life.touches[0][0]
         alive = [other for other in alive if other.touches[-1][0] >= begin]
         for other in alive:
-            if other.space is life.space and (shared := _shared(other.range, life.range)) is not None:
+            if other.space is life.space and (shared := _shared(other.range, life.range)) and not _in_place(other, life):
                 raise _overlap(other, life, shared)
         alive.append(life)
+
+
+def _in_place(older: _Life, younger: _Life) -> bool:
+    """Whether the last op that needs `older` writes `younger` exactly over it, and may: its elements are read first."""
+    time, op = younger.touches[0]
+    same = older.range == younger.range and older.op.result.type == younger.op.result.type
+    return same and older.touches[-1][0] == time and isinstance(op, TileOp | InstructionOp) and op.OVERWRITES
 
 
 def _overlap(older: _Life, younger: _Life, shared: tuple[int, int]) -> CompileError:

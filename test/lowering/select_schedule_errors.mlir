@@ -40,11 +40,11 @@ func.func private @l1(%a: tensor<512x768xf16>, %w: tensor<768x512xf16>) -> tenso
 // -----
 
 // CHECK:      error: 'func.func' op @ub: the schedule needs 524288 bytes of ub, Ascend910A has 262144
-// CHECK:      smallest fix: n = 32768
+// CHECK:      smallest fix: n = 65536
 // expected-error@+1 {{@ub: the schedule needs 524288 bytes of ub, Ascend910A has 262144}}
-func.func private @ub(%x: tensor<8x8192xf32>) -> tensor<8x8192xf32> attributes {schedule = #tile.schedule<m = 1, n = 65536, ub = 1>} {
-  %0 = fused.relu %x : tensor<8x8192xf32>
-  func.return %0 : tensor<8x8192xf32>
+func.func private @ub(%x: tensor<16x8192xf32>) -> tensor<16x8192xf32> attributes {schedule = #tile.schedule<m = 1, n = 131072, ub = 1>} {
+  %0 = fused.relu %x : tensor<16x8192xf32>
+  func.return %0 : tensor<16x8192xf32>
 }
 
 // -----

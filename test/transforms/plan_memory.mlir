@@ -22,9 +22,9 @@ func.func private @chain(%x: memref<4x8xf32>, %out: memref<4x8xf32>) {
   %a = buf.alloc "a" : !t loc("chain.py":3:1)
   tile.load %x[0, 0] valid [4, 8] into %a : memref<4x8xf32> into !t
   %b = buf.alloc "b" : !t
-  tile.exp %a into %b : !t into !t
+  tile.broadcast %a valid [4, 8] into %b : !t into !t
   %c = buf.alloc "c" : !t
-  tile.abs %b into %c : !t into !t
+  tile.broadcast %b valid [4, 8] into %c : !t into !t
   tile.store %c into %out[0, 0] : !t into memref<4x8xf32>
   func.return
 }
@@ -45,11 +45,11 @@ func.func private @loop(%x: memref<4x8xf32>, %out: memref<4x8xf32>) {
     tile.exp %top into %view : memref<2x8xf32, strided<[8, 1]>, #npu.mem<ub>> into memref<2x8xf32, strided<[8, 1]>, #npu.mem<ub>>
     // CHECK: buf.at "second" [256]
     %second = buf.alloc "second" : !t
-    tile.abs %first into %second : !t into !t
+    tile.broadcast %first valid [4, 8] into %second : !t into !t
     // "kept" is not used below, but the next iteration needs it.
     // CHECK: buf.at "third" [128]
     %third = buf.alloc "third" : !t
-    tile.abs %second into %third : !t into !t
+    tile.broadcast %second valid [4, 8] into %third : !t into !t
     tile.store %third into %out[0, 0] : !t into memref<4x8xf32>
   }
   // CHECK: buf.at "after" [0]

@@ -5,6 +5,7 @@
 // One after the other, in the same bytes.
 func.func private @fine(%x: memref<4x8xf32>, %out: memref<4x8xf32>) {
   %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
   %a = buf.at "a" [0] : !t
   %b = buf.at "b" [128] : !t
@@ -12,7 +13,7 @@ func.func private @fine(%x: memref<4x8xf32>, %out: memref<4x8xf32>) {
   npu.load <nd> ins(%x : memref<4x8xf32>) outs(%a : !t)
   npu.vexp ins(%a : !t) outs(%b : !t)
   npu.vabs ins(%b : !t) outs(%c : !t)
-  scf.for %i = %c0 to %c4 step %c4 {
+  scf.for %i = %c0 to %c4 step %c1 {
     %d = buf.at "d" [128] : !t
     %e = buf.at "e" [256] : !t
     npu.vexp ins(%c : !t) outs(%d : !t)
@@ -47,12 +48,13 @@ func.func private @operand(%x: memref<4x8xf32>) {
 // Only the second iteration needs "kept" again; the use is through a view.
 func.func private @loop(%x: memref<4x8xf32>, %out: memref<4x8xf32>) {
   %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
   // expected-note@+1 {{"kept" is here}}
   %kept = buf.at "kept" [0] : !t
   npu.load <nd> ins(%x : memref<4x8xf32>) outs(%kept : !t)
   %view = memref.subview %kept[0, 0] [2, 8] [1, 1] : !t to !v
-  scf.for %i = %c0 to %c4 step %c4 {
+  scf.for %i = %c0 to %c4 step %c1 {
     %a = buf.at "a" [128] : !t
     %av = memref.subview %a[0, 0] [2, 8] [1, 1] : !t to !v
     // expected-note@+1 {{"kept" is needed until here}}

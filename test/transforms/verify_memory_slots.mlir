@@ -34,7 +34,7 @@ func.func private @second_slot(%x: memref<4x8xf32>, %out: memref<4x8xf32>) {
     %b = buf.at "b" [128] : !t
     // expected-note@+2 {{"b" is first used here}}
     // expected-note@+1 {{"a" is needed until here}}
-    npu.vexp ins(%a : !t) outs(%b : !t)
+    npu.vbrc ins(%a : !t) outs(%b : !t)
   }
   func.return
 }
@@ -81,7 +81,7 @@ func.func private @unknown(%x: memref<4x8xf32>, %slot: index) {
   %b = buf.at "b" [128] : !t
   // expected-note@+2 {{"b" is first used here}}
   // expected-note@+1 {{"a" is needed until here}}
-  npu.vexp ins(%a : !t) outs(%b : !t)
+  npu.vbrc ins(%a : !t) outs(%b : !t)
   func.return
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
@@ -18,6 +19,9 @@ from ge_compiler.dialects.types import buffer_type, verify_element_type
 
 class InstructionOp(IRDLOperation):
     """An instruction that reads and writes memory."""
+
+    OVERWRITES: ClassVar[bool] = False
+    """Whether it may write exactly where it reads elements of the same type: each element is read before it is written."""
 
     def reads(self) -> Sequence[SSAValue]:
         """The memrefs that are read."""

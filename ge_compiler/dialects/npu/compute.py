@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IntegerAttr, MemRefType, i1
 from xdsl.ir import SSAValue
@@ -67,6 +67,8 @@ class VectorOp(InstructionOp):
 
 class VectorElementwiseOp(ElementwiseOp, VectorOp):
     """A native function of the table; operands broadcast where an extent is 1."""
+
+    OVERWRITES: ClassVar[bool] = True
 
     out = operand_def(MemRefType)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -137,6 +137,9 @@ class TileOp(IRDLOperation):
 
     As a value, its tile may have several `slots`: then trips of the loop around it take turns, and one can be filled while another is read.
     """
+
+    OVERWRITES: ClassVar[bool] = False
+    """Whether the result may lie exactly where an operand of its type does: each element is read before it is written."""
 
     slots = opt_attr_def(IntegerAttr.constr(i64))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -206,6 +206,8 @@ class BroadcastOp(TileOp):
 
 class TileElementwiseOp(ElementwiseOp, TileOp):
     """A function of the table on tiles in the unified buffer, which broadcast where an extent is 1."""
+
+    OVERWRITES: ClassVar[bool] = True
 
     out = opt_operand_def(MemRefType)
     result = opt_result_def(TensorType)

@@ -16,7 +16,7 @@ from ge_compiler.lowering.tiling.emission import Scalar, emit
 from ge_compiler.lowering.tiling.shapes import TileShape
 
 
-@dataclass
+@dataclass(eq=False)
 class Held:
     """A buffer, and the first and last step of the kernel at which it holds something."""
 
@@ -43,6 +43,8 @@ class _Recorder:
     """The element type of the accumulator."""
     held: list[Held] = field(default_factory=list[Held])
     step: int = 0
+    functions: list[tuple[Held, tuple[Held, ...]]] = field(default_factory=list[tuple["Held", "tuple[Held, ...]"]])
+    """Results of elementwise functions and their operands, over which they may be written."""
 
     def _new(self, label: str, shape: tuple[int, int], element: Attribute, operands: list[Held]) -> Held:
         self.step += 1
@@ -74,7 +76,19 @@ class _Recorder:
 
     def apply(self, name: str, *operands: Held, scalar: float | None = None) -> Held:
         rows, columns = (max(sizes) for sizes in zip(*(x.shape for x in operands), strict=True))
-        return self._new(name, (rows, columns), operands[0].element, list(operands))
+        made = self._new(name, (rows, columns), operands[0].element, list(operands))
+        self.functions.append((made, operands))
+        return made
+
+    def in_place(self) -> None:
+        """Lets results take over the bytes of operands that are not needed any more, as the planner does."""
+        for result, operands in self.functions:
+            made = result.first
+            for x in operands:
+                if x.last == made and (x.shape, x.element, x.slots, result.slots) == (result.shape, result.element, 1, 1):
+                    self.held.remove(x)
+                    result.first, result.label = x.first, x.label
+                    break
 
     def function(self, name: str, operands: list[Held], scalar: Scalar | None) -> Held:
         return expand(self, name, operands)
@@ -101,7 +115,7 @@ def of_anchor(domain: Domain, shape: TileShape) -> list[Held]:
     a = (shape.k, shape.rows) if left.transposed else (shape.rows, shape.k)
     b = (shape.columns, shape.k) if right.transposed else (shape.k, shape.columns)
     # The grid that sums a part brings it to memory through the unified buffer where there is no other way, before the second grid starts.
-    partial = [Held("acc", Space.UB, shape.matrix, wide, -1, -1)] if shape.splits > 1 and shape.leaves_through_ub else []
+    partial = [Held("acc", Space.UB, shape.matrix, wide, -1, -1, shape.ub)] if shape.splits > 1 and shape.leaves_through_ub else []
     return [
         *partial,
         Held("a", Space.L1, a, element, 0, 0, shape.l1),
@@ -117,6 +131,7 @@ def footprint(domain: Domain, shape: TileShape) -> list[Held]:
     element = f32 if domain.anchor is None else tensor_type(domain.anchor.result).get_element_type()
     recorder = _Recorder(shape, element)
     emit(domain, recorder)
+    recorder.in_place()
     for held in recorder.held:
         if held.slots > 1:  # while one slot is used in a block, the others are for its neighbours
             held.first, held.last = 0, recorder.step

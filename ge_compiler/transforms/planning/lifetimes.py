@@ -13,7 +13,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from ge_compiler.dialects.buf import AllocOp
 from ge_compiler.dialects.diagnostics import CompileError, Note, source_location
 from ge_compiler.dialects.memory import Space, bytes_of, mem_of
-from ge_compiler.dialects.tile import GridOp
+from ge_compiler.dialects.npu import InstructionOp
+from ge_compiler.dialects.tile import GridOp, TileOp
 from ge_compiler.dialects.types import buffer_type
 from ge_compiler.transforms.planning.planner import Request
 
@@ -23,7 +24,7 @@ class Held:
     """A buffer without an address yet, and when it is held."""
 
     ops: tuple[AllocOp, ...]
-    """All that stand for it, in order: they have one label."""
+    """All that stand for it: those of its label, then of the buffers that take its bytes over in place."""
     space: Space
     request: Request
     """Room for one slot."""
@@ -80,6 +81,41 @@ class _Steps:
                 for inner in region.blocks:
                     self.number(inner)
             self.end[op] = self.count
+
+
+def share_in_place(held: Sequence[Held]) -> list[Held]:
+    """The buffers in which results take over the bytes of an operand that is not needed any more, where its op may write over it."""
+    kept = {op: buffer for buffer in held for op in buffer.ops}
+    for result in held:
+        maker = result.touches[0] if result.touches else None
+        if maker is None or not _overwrites(maker, result):
+            continue
+        for value in maker.operands:
+            buffer = _allocated(value)
+            operand = None if buffer is None else kept.get(buffer)
+            if operand is not None and operand.ops[0] not in result.ops and _gives_way(operand, result, maker):
+                request = Request(operand.request.size, operand.request.first, max(operand.request.end, result.request.end))
+                merged = Held((*operand.ops, *result.ops), operand.space, request, (*operand.touches, *result.touches))
+                kept |= dict.fromkeys(merged.ops, merged)
+                break
+    return list({id(buffer): buffer for buffer in kept.values()}.values())
+
+
+def _overwrites(op: Operation, result: Held) -> bool:
+    return isinstance(op, TileOp | InstructionOp) and op.OVERWRITES and result.slots == 1 and op.parent is result.op.parent
+
+
+def _gives_way(operand: Held, result: Held, maker: Operation) -> bool:
+    """Whether `maker` is the last that needs `operand`, and the first that needs `result`, which has the same type."""
+    same = operand.op.result.type == result.op.result.type and operand.slots == 1
+    return same and operand.touches[-1] is maker and operand.request.end == result.request.first + 1
+
+
+def _allocated(value: SSAValue) -> AllocOp | None:
+    """The buffer that a value is a view of."""
+    while isinstance(value.owner, SubviewOp):
+        value = value.owner.source
+    return value.owner if isinstance(value.owner, AllocOp) else None
 
 
 def _held(ops: Sequence[AllocOp], steps: _Steps) -> Held:

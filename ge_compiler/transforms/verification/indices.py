@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -14,13 +13,13 @@ from xdsl.ir import Operation, SSAValue
 from ge_compiler.dialects.tile import GridLoopOp
 
 _FUNCTIONS: dict[type[Operation], Callable[[int, int], int]] = {
-    arith.AddiOp: operator.add,
-    arith.SubiOp: operator.sub,
-    arith.MuliOp: operator.mul,
+    arith.AddiOp: lambda x, y: x + y,
+    arith.SubiOp: lambda x, y: x - y,
+    arith.MuliOp: lambda x, y: x * y,
     arith.MinSIOp: min,
     arith.MaxSIOp: max,
-    arith.DivUIOp: operator.floordiv,
-    arith.RemUIOp: operator.mod,
+    arith.DivUIOp: lambda x, y: x // y,
+    arith.RemUIOp: lambda x, y: x % y,
 }
 _OF_NATURALS = (arith.DivUIOp, arith.RemUIOp)
 
@@ -33,6 +32,14 @@ class Indices:
 
     def get(self, value: SSAValue) -> int | None:
         return self.known.get(value)
+
+    def trips(self, loop: Operation) -> int | None:
+        """How many trips a loop makes, where that is known."""
+        bounds = [self.get(x) for x in (loop.lb, loop.ub, loop.step)] if isinstance(loop, ForOp) else [None]
+        if None in bounds or bounds[2] == 0:
+            return None
+        lower, upper, step = bounds
+        return max(0, -(-(upper - lower) // step))  # pyright: ignore
 
     def enter(self, loop: Operation, trip: int) -> None:
         """A trip of a loop starts."""
