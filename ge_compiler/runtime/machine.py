@@ -40,7 +40,7 @@ class Machine:
         return self.target.vec_per_cube if mem_of(type_).space is Space.UB else 1
 
     def at(self, op: Operation, label: str, type_: MemRefType[Attribute], offset: int, lane: int = 0) -> Reference:
-        """The buffer of `type_` at a byte offset of its memory: the same one for the same label. Raises `CompileError` at `op` beyond it."""
+        """The buffer of a label and a type at a byte offset of its memory. Raises `CompileError` at `op` if it does not fit."""
         space = mem_of(type_).space
         memory = self._memory(space, lane)
         end = offset + bytes_of(type_)

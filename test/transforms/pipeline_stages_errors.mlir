@@ -46,7 +46,7 @@ func.func private @number(%x: tensor<16x64xf16>) {
 
 // -----
 
-// expected-error@+1 {{skew of a schedule must be 0 to 1, got 2}}
+// expected-error@+1 {{skew of a schedule must be 0 or 1, got 2}}
 func.func private @skew(%x: tensor<16x64xf16>) attributes {schedule = #tile.schedule<skew = 2>} {
   func.return
 }

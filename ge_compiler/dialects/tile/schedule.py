@@ -98,7 +98,10 @@ def in_range(key: str, value: int) -> bool:
 
 def expected_of(key: str) -> str:
     """What values a key may have, in words."""
-    return f"{LEAST.get(key, 1)} to {MOST[key]}" if key in MOST else "a positive integer"
+    if key not in MOST:
+        return "a positive integer"
+    least, most = LEAST.get(key, 1), MOST[key]
+    return f"{least} or {most}" if most == least + 1 else f"{least} to {most}"
 
 
 def schedule_of(kernel: Operation) -> ScheduleAttr | None:

@@ -31,7 +31,6 @@ from ge_compiler.dialects.types import tensor_type
 from ge_compiler.transforms.rewriting.constants import Constants, known_index
 from ge_compiler.transforms.rewriting.inserter import Inserter
 
-
 Copies = dict[SSAValue, SSAValue]
 """Index values of the body and what the copy of the arithmetic computes for them."""
 
