@@ -18,6 +18,7 @@ from ge_compiler.dialects.parser import parse_module
 from ge_compiler.dialects.target import target_of
 from ge_compiler.dialects.verifier import verify_module
 from ge_compiler.runtime.checks import check_sync
+from ge_compiler.runtime.checks.mutation_score import Bench
 from ge_compiler.transforms.allocate_events import AllocateEventsPass
 from ge_compiler.transforms.insert_sync import InsertSyncPass
 from ge_compiler.transforms.remove_redundant_sync import RemoveRedundantSyncPass
@@ -225,9 +226,12 @@ def parsed(text: str) -> ModuleOp:
     return module
 
 
+def the_kernel(module: ModuleOp) -> FuncOp:
+    return next(op for op in module.body.block.ops if isinstance(op, FuncOp))
+
+
 def faults(module: ModuleOp) -> list[str]:
-    kernel = next(op for op in module.body.block.ops if isinstance(op, FuncOp))
-    return [fault.message for fault in check_sync(kernel, target_of(module)).faults]
+    return [fault.message for fault in check_sync(the_kernel(module), target_of(module)).faults]
 
 
 def sync_ops(module: ModuleOp) -> int:
@@ -242,11 +246,19 @@ def run(module: ModuleOp, *passes: ModulePass) -> ModuleOp:
 
 
 def check(seed: int, chip: Chip) -> None:
-    inserted = run(parsed(random_kernel(seed, chip)), InsertSyncPass("flags"))
-    assert faults(run(parsed(str(inserted)), AllocateEventsPass())) == []
+    text = random_kernel(seed, chip)
+    one_by_one = run(parsed(text), InsertSyncPass("barrier-all"), AllocateEventsPass())
+    assert faults(one_by_one) == []
+    inserted = run(parsed(text), InsertSyncPass("flags"))
+    numbered = run(parsed(str(inserted)), AllocateEventsPass())
+    assert faults(numbered) == []
     reduced = run(parsed(str(inserted)), RemoveRedundantSyncPass())
     assert sync_ops(reduced) <= sync_ops(inserted)
-    assert faults(run(parsed(str(reduced)), AllocateEventsPass())) == []
+    assert faults(run(reduced, AllocateEventsPass())) == []
+    # The values are those of one instruction at a time, whichever pipe is the faster.
+    bench = Bench(the_kernel(one_by_one), target_of(one_by_one), orders=3)
+    assert not bench.is_harmful(the_kernel(numbered))
+    assert not bench.is_harmful(the_kernel(reduced))
 
 
 CHIPS = pytest.mark.parametrize("chip", [UNIFIED, SPLIT], ids=lambda chip: chip.target)

@@ -26,7 +26,7 @@ from ge_compiler.dialects.npu import (
     SyncAllOp,
     SyncOp,
 )
-from ge_compiler.dialects.target import NpuTarget
+from ge_compiler.dialects.target import CUBE, VECTOR, NpuTarget
 from ge_compiler.dialects.tile import GridLoopOp, GridOp
 from ge_compiler.transforms.synchronization.accesses import Access, Instruction, Place
 from ge_compiler.transforms.synchronization.arithmetic import Values, evaluate
@@ -289,8 +289,8 @@ class _Recorder:
         else:
             pipe = op.pipe.pipe.data
             # Tokens of the cube and of the lanes are counted apart: an event is known by who waits for it.
-            to_cube = (self._target.units[pipe].core == "aic") != is_set
-            event = ("aiv" if to_cube else "aic", "", name, number)
+            cube_waits = (self._target.units[pipe].core == CUBE) != is_set
+            event = (CUBE if cube_waits else VECTOR, "", name, number)
         queue = self._numbers[pipe]
         self.items.append(Item(Kind.SET if is_set else Kind.WAIT, queue, self._next(queue), op, event=event, binary=binary))
         pending = self._pending.setdefault(event, deque())
