@@ -44,8 +44,8 @@ from ge_compiler.dialects.npu import (
 from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.transforms.synchronization.accesses import modulus
 from ge_compiler.transforms.synchronization.replay import is_ordered
-from ge_compiler.transforms.synchronization.trace import Event, Trace
-from ge_compiler.transforms.synchronization.unrolling import Unprovable, unrolled
+from ge_compiler.transforms.synchronization.trace import Event, Trace, Unprovable
+from ge_compiler.transforms.synchronization.unrolling import unrolled
 
 Flag = FlagOp | CrossCoreFlagOp
 Pool = tuple[str, str]

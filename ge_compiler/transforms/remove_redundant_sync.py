@@ -30,8 +30,8 @@ from ge_compiler.dialects.fused import kernels
 from ge_compiler.dialects.npu import CrossCoreFlagOp, FlagOp, PipeBarrierOp
 from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.transforms.synchronization.replay import is_ordered
-from ge_compiler.transforms.synchronization.trace import Trace
-from ge_compiler.transforms.synchronization.unrolling import Unprovable, unrolled
+from ge_compiler.transforms.synchronization.trace import Trace, Unprovable
+from ge_compiler.transforms.synchronization.unrolling import unrolled
 
 
 @dataclass(frozen=True)

@@ -18,3 +18,13 @@ builtin.module attributes {ge.target = "Ascend910B2"} {
     func.return
   }
 }
+
+// -----
+
+// expected-error@+1 {{@blocks has several blocks; a kernel has one, with loops in it}}
+func.func private @blocks() {
+^first:
+  func.return
+^second:
+  func.return
+}

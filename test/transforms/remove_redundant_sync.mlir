@@ -86,3 +86,32 @@ func.func private @one_block_more(%x: memref<4x8xf32>, %out: memref<33x4x8xf32>)
   }
   func.return
 }
+
+// -----
+
+!t = memref<4x8xf32, #npu.mem<ub>>
+!row = memref<4x8xf32, strided<[8, 1], offset: ?>>
+
+// A slot that is carried from trip to trip is followed: the load of one slot need not wait for the store of the other.
+// CHECK-LABEL: func.func private @carried_slot
+func.func private @carried_slot(%x: memref<4x8xf32>, %out: memref<32x4x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %core = npu.block_idx
+  %o = memref.subview %out[%core, 0, 0] [1, 4, 8] [1, 1, 1] : memref<32x4x8xf32> to !row
+  %last = scf.for %k = %c0 to %c2 step %c1 iter_args(%s = %c0) -> (index) {
+    %a = buf.at "a" [0, 128] slot %s : !t
+    // CHECK: npu.load
+    // CHECK-NEXT: npu.pipe_barrier <all>
+    // CHECK-NEXT: npu.store
+    // CHECK-NOT: npu.pipe_barrier
+    npu.load <nd> ins(%x : memref<4x8xf32>) outs(%a : !t)
+    npu.pipe_barrier <all>
+    npu.store ins(%a : !t) outs(%o : !row)
+    npu.pipe_barrier <all>
+    %next = arith.subi %c1, %s : index
+    scf.yield %next : index
+  }
+  func.return
+}

@@ -305,6 +305,8 @@ def test_a_kernel_ordered_by_barriers_says_why() -> None:
 def test_a_kernel_that_keeps_its_flags_says_why() -> None:
     flags = ["npu.set_flag <mte2>, <v>[%n]", "npu.wait_flag <mte2>, <v>[%n]"]
     assert remarks_of(RemoveRedundantSyncPass(), kernel("%n: index", *flags)) == ["remove-redundant-sync npu.set_flag unknown-number"]
+    loops = [line for _ in range(5) for line in ("scf.for %i = %n to %n step %n {", ABS, "}")]
+    assert remarks_of(RemoveRedundantSyncPass(), kernel("%n: index", *loops)) == ["remove-redundant-sync scf.for unknown-lengths"]
     assert remarks_of(RemoveRedundantSyncPass(), kernel("", ABS, ABS)) == ["remove-redundant-sync func.func not-in-order"]
     assert remarks_of(RemoveRedundantSyncPass(), kernel("", ABS, "npu.pipe_barrier <v>", ABS)) == []
 

@@ -10,6 +10,7 @@ from xdsl.dialects.scf import ForOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
+from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.npu import InstructionOp
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.tile import GridOp
@@ -36,6 +37,8 @@ class Structure:
     """An op that holds instructions and is no loop, such as a branch."""
 
     def __post_init__(self) -> None:
+        if len(self.kernel.body.blocks) != 1:
+            raise CompileError.at(self.kernel, f"@{self.kernel.sym_name.data} has several blocks; a kernel has one, with loops in it")
         self._number(self.kernel.body.block)
 
     def _number(self, block: Block) -> None:

@@ -65,12 +65,16 @@ class Item:
     """Of a barrier: its queues."""
 
 
-class Unknown(Exception):
-    """A flag's number depends on what is not known before the kernel runs."""
+class Unprovable(Exception):
+    """A kernel whose executions cannot be followed."""
 
-    def __init__(self, op: Operation) -> None:
-        super().__init__(op.name)
-        self.op = op
+    def __init__(self, op: Operation, code: str, message: str) -> None:
+        super().__init__(message)
+        self.op, self.code = op, code
+
+
+_MOST_OPEN_LOOPS = 4
+"""With more loops of unknown length, too many ways in which they can follow each other."""
 
 
 @dataclass
@@ -115,9 +119,11 @@ def record_all(structure: Structure, target: NpuTarget, found: Found, unrolling:
     """
     Traces that stand for all executions: of cores with most and fewest blocks, of loops of unknown length that run often, once and never.
 
-    Where the blocks of different cores use different slots, of every core. Raises `Unknown` if a flag cannot be followed.
+    Where the blocks of different cores use different slots, of every core. Raises `Unprovable` if they cannot be followed.
     """
     busiest = _record(structure, target, found, unrolling, {}, 0)
+    if len(busiest.open) > _MOST_OPEN_LOOPS:
+        raise Unprovable(busiest.open[_MOST_OPEN_LOOPS], "unknown-lengths", "is one loop too many of which the length is not known")
     choices = [dict[Operation, int]()]
     for loop in busiest.open:
         choices = [{**choice, loop: trips} for choice in choices for trips in (unrolling.trips, 1, 0)]
@@ -200,12 +206,24 @@ class _Recorder:
             trips = self._trips.get(op, self._unrolling.trips)
         else:
             trips = self._unrolling.of(max(0, -(-(upper - lower) // step)))
+        index, *carried = op.body.block.args
+        self._assign(carried, op.iter_args)
         for trip in range(trips):
-            for argument in op.body.block.args:
-                self._values.pop(argument, None)
+            self._values.pop(index, None)
             if lower is not None and step is not None:
-                self._values[op.body.block.args[0]] = lower + trip * step
+                self._values[index] = lower + trip * step
             self.run(op.body.block)
+            if (last := op.body.block.last_op) is not None:
+                self._assign(carried, last.operands)
+        self._assign(op.results, carried)
+
+    def _assign(self, to: Sequence[SSAValue], values: Sequence[SSAValue]) -> None:
+        """Enters what is known of `values`, all at once."""
+        known = [self._values.get(value) for value in values]
+        for target, value in zip(to, known, strict=True):
+            self._values.pop(target, None)
+            if value is not None:
+                self._values[target] = value
 
     def _grid(self, op: GridOp) -> None:
         _, most = blocks_of_a_core(op, self._target)
@@ -280,7 +298,7 @@ class _Recorder:
     def _flag(self, op: FlagOp | CrossCoreFlagOp) -> None:
         number = op.mixed_number if isinstance(op.mixed_number, int) else self._values.get(op.mixed_number)
         if number is None:
-            raise Unknown(op)
+            raise Unprovable(op, "unknown-number", "has a number that depends on an argument")
         name = None if op.event is None else op.event.data
         is_set, binary = isinstance(op, SetFlagOp | CrossCoreSetFlagOp), isinstance(op, FlagOp)
         if isinstance(op, FlagOp):

@@ -10,18 +10,10 @@ from xdsl.ir import Operation
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.transforms.synchronization.accesses import Instruction, instructions
 from ge_compiler.transforms.synchronization.structure import Structure
-from ge_compiler.transforms.synchronization.trace import Trace, Unknown, Unrolling, record_all
+from ge_compiler.transforms.synchronization.trace import Trace, Unprovable, Unrolling, record_all
 
 _MORE_TRIPS = 2
 """Trips of a loop beyond its slots: the first finds everything free, the last what the one before it left."""
-
-
-class Unprovable(Exception):
-    """A kernel whose executions cannot be followed."""
-
-    def __init__(self, op: Operation, code: str, message: str) -> None:
-        super().__init__(message)
-        self.op, self.code = op, code
 
 
 def unrolled(kernel: FuncOp, target: NpuTarget) -> list[Trace]:
@@ -32,7 +24,4 @@ def unrolled(kernel: FuncOp, target: NpuTarget) -> list[Trace]:
     found: dict[Operation, Instruction] = {instruction.op: instruction for instruction in instructions(kernel, target)}
     slots = [len(access.place.ranges) for instruction in found.values() for access in instruction.accesses]
     unrolling = Unrolling(max(slots, default=1) + _MORE_TRIPS, lcm(*slots))
-    try:
-        return record_all(structure, target, found, unrolling)
-    except Unknown as unknown:
-        raise Unprovable(unknown.op, "unknown-number", "has a number that depends on an argument or on the core") from unknown
+    return record_all(structure, target, found, unrolling)
