@@ -130,18 +130,24 @@ def _matrix(value: SSAValue, transposed: UnitAttr | None) -> tuple[int, int]:
 
 @irdl_op_definition
 class CastOp(IRDLOperation):
-    """Convert the element type: the only place where values are rounded."""
+    """Convert the element type: the only place where values are rounded.
+
+    `required` marks a conversion that the model itself asks for: `elide-roundings` keeps it.
+    """
 
     name = "fused.cast"
 
     x = operand_def(TensorType)
+    required = opt_prop_def(UnitAttr)
     result = result_def(TensorType)
 
     traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$x attr-dict `:` type($x) `to` type($result)"
 
-    def __init__(self, x: SSAValue, element: Attribute):
-        super().__init__(operands=[x], result_types=[TensorType(element, tensor_type(x).get_shape())])
+    def __init__(self, x: SSAValue, element: Attribute, *, required: bool = False):
+        result = TensorType(element, tensor_type(x).get_shape())
+        super().__init__(operands=[x], properties={"required": UnitAttr()} if required else {}, result_types=[result])
 
     def verify_(self) -> None:
         verify_element_types(self)

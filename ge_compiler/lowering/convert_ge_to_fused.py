@@ -87,7 +87,8 @@ def _elementwise(op: ge.ElementwiseOp, region: _Region) -> SSAValue:
 
 
 def _cast(op: ge.CastOp, region: _Region) -> SSAValue:
-    return region.operand(op.x)
+    value, element = region.operand(op.x), tensor_type(op.y).get_element_type()
+    return value if tensor_type(value).get_element_type() == element else region.add(fused.CastOp(value, element, required=True))
 
 
 def _matmul(op: ge.MatMulBase, region: _Region) -> SSAValue:

@@ -1,5 +1,6 @@
 """
 Keep values inside a kernel in the type they are computed in: drop a rounding whose result is only widened again.
+A conversion that the model itself asks for (`required`) stays: its overflow to infinity is meant.
 
     %a = fused.cast %acc : tensor<4xf32> to tensor<4xf16>
     %b = fused.cast %a : tensor<4xf16> to tensor<4xf32>
@@ -28,7 +29,7 @@ def _element(value: SSAValue) -> Attribute:
 def _unrounded(cast: fused.CastOp) -> SSAValue | None:
     """What `cast` widens, before it was rounded; `None` if it does not undo a rounding between floats."""
     rounding = cast.x.owner
-    if not isinstance(rounding, fused.CastOp):
+    if not isinstance(rounding, fused.CastOp) or rounding.required is not None:
         return None
     wide, narrow = _element(rounding.x), _element(rounding.result)
     if not (isinstance(wide, AnyFloat) and isinstance(narrow, AnyFloat) and narrow.bitwidth < wide.bitwidth):

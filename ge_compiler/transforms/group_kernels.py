@@ -31,7 +31,7 @@ def _has_anchor(kernel: fused.KernelOp) -> bool:
 
 def _is_repeated(kernel: fused.KernelOp, value: SSAValue) -> bool:
     """Whether `kernel` uses the argument for `value` through a broadcast."""
-    pending = [kernel.body.block.args[i] for i, x in enumerate(kernel.inputs) if x is value]
+    pending: list[SSAValue] = [kernel.body.block.args[i] for i, x in enumerate(kernel.inputs) if x is value]
     seen: set[SSAValue] = set()
     while pending:
         used = pending.pop()
@@ -72,7 +72,7 @@ def _merge(producer: fused.KernelOp, consumer: fused.KernelOp) -> fused.KernelOp
         arg.name_hint = x.name_hint
     inside: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
     for kernel in (producer, consumer):
-        mapper = {arg: inside[x] for arg, x in zip(kernel.body.block.args, kernel.inputs, strict=True)}
+        mapper: dict[SSAValue, SSAValue] = {arg: inside[x] for arg, x in zip(kernel.body.block.args, kernel.inputs, strict=True)}
         for op in kernel.body.block.ops:
             if op is not kernel.yielded or kernel is consumer:
                 block.add_op(op.clone(mapper))

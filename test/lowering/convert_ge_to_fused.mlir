@@ -126,11 +126,11 @@ func.func @empty_sum(%x: tensor<4x0xf16>, %w: tensor<0x6xf16>, %b: tensor<6xf16>
 // CHECK-LABEL: func.func @casts
 func.func @casts(%x: tensor<4xi32>, %y: tensor<4xf32>) -> (tensor<4xf16>, tensor<4xi8>, tensor<4xf32>) {
   // CHECK:      ^{{.*}}
-  // CHECK-NEXT:   fused.cast %x_1 : tensor<4xi32> to tensor<4xf16>
+  // CHECK-NEXT:   fused.cast %x_1 {required} : tensor<4xi32> to tensor<4xf16>
   // CHECK-NEXT:   fused.yield
   %0 = ge.Cast %x : (tensor<4xi32>) -> tensor<4xf16>
   // CHECK:      ^{{.*}}
-  // CHECK-NEXT:   fused.cast %y_1 : tensor<4xf32> to tensor<4xi8>
+  // CHECK-NEXT:   fused.cast %y_1 {required} : tensor<4xf32> to tensor<4xi8>
   // CHECK-NEXT:   fused.yield
   %1 = ge.Cast %y : (tensor<4xf32>) -> tensor<4xi8>
   // A cast to the same type is a copy.

@@ -63,10 +63,12 @@ def _check_vector(op: Operation, target: NpuTarget) -> None:
 
 
 def _in_unified_buffer(op: Operation) -> Iterable[Attribute]:
-    """Element types that the vector unit meets: of tiles in the unified buffer, and of a kernel's values before it has tiles."""
-    vector = isinstance(op, fused.FusedElementwiseOp | fused.CastOp | fused.BroadcastOp | fused.FullOp)
+    """Element types that the vector unit computes with: in the unified buffer, and in a kernel before it has tiles. Moves take any."""
+    before = isinstance(op, fused.FusedElementwiseOp | fused.CastOp | fused.BroadcastOp | fused.FullOp)
+    if not (before or isinstance(op, npu.VectorOp | tile.TileElementwiseOp | tile.CastOp | tile.BroadcastOp | tile.FullOp)):
+        return
     for value in (*op.operands, *op.results):
-        if is_shaped(value.type) and (vector or mem_of(value.type).space is Space.UB):
+        if is_shaped(value.type) and (before or mem_of(value.type).space is Space.UB):
             yield value.type.get_element_type()
 
 
