@@ -76,8 +76,6 @@ func.func @equally_wide(%x: tensor<4xbf16>) -> tensor<4xbf16> {
   func.return %b : tensor<4xbf16>
 }
 
-// -----
-
 // Tests that a conversion which the model asks for stays: what overflows in it is meant to be infinite.
 // CHECK-LABEL: func.func private @asked_for
 // CHECK:         fused.cast %x {required} : tensor<4xf32> to tensor<4xf16>
