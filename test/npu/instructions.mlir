@@ -1,4 +1,4 @@
-// RUN: ge-opt %s -p verify-sync | ge-opt -p verify-stage{stage=npu} | filecheck %s
+// RUN: ge-opt %s --target Ascend910A -p verify-sync | ge-opt -p verify-stage{stage=npu} | filecheck %s
 
 // Every instruction once, one at a time: the simplest kernel that is right. The accumulator reaches the unified buffer on the vector pipe.
 

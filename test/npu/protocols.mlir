@@ -1,4 +1,4 @@
-// RUN: ge-opt %s -p verify-sync{trips=0,1,2,3,5} --split-input-file | filecheck %s
+// RUN: ge-opt %s --target Ascend910A -p verify-sync{trips=0,1,2,3,5} --split-input-file | filecheck %s
 
 // The legal ways to use flags, each on the smallest kernel that needs it, checked also with loops that run zero, one, two ... times.
 

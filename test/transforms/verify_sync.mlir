@@ -1,4 +1,4 @@
-// RUN: ge-opt %s -p verify-sync --split-input-file --verify-diagnostics
+// RUN: ge-opt %s --target Ascend910A -p verify-sync --split-input-file --verify-diagnostics
 
 !t = memref<4x8xf32, #npu.mem<ub>>
 !v = memref<4x8xf32, strided<[8, 1], offset: ?>>

@@ -29,8 +29,14 @@ from ge_compiler.runtime.checks.replay import Replay
 TARGET = load_target("Ascend910A")
 
 
+def parse(text: str) -> ModuleOp:
+    aliases = "".join(f"{line}\n" for line in text.splitlines() if line.startswith("!"))
+    body = "\n".join(line for line in text.splitlines() if not line.startswith("!"))
+    return parse_module(f'{aliases}builtin.module attributes {{ge.target = "{TARGET.name}"}} {{\n{body}\n}}')
+
+
 def check(text: str) -> Report:
-    (kernel,) = kernels(parse_module(text))
+    (kernel,) = kernels(parse(text))
     return check_sync(kernel, TARGET)
 
 
@@ -119,7 +125,7 @@ def test_coverage_says_what_was_run() -> None:
       }
       func.return
     }"""
-    (kernel,) = kernels(parse_module(text))
+    (kernel,) = kernels(parse(text))
     report = check_sync(kernel, TARGET, cores=2, trips=(0, 2))
     assert not report.faults
     assert report.coverage.instructions == 2 * (0 + 2 + 4)
@@ -179,7 +185,7 @@ def test_a_tensor_that_a_launch_gives_twice_is_one_tensor() -> None:
 
 
 def test_checking_changes_nothing() -> None:
-    module = parse_module("func.func private @k() {\n  npu.pipe_barrier <v>\n  func.return\n}\n")
+    module = parse("func.func private @k() {\n  npu.pipe_barrier <v>\n  func.return\n}\n")
     before = str(module)
     check_sync(kernels(module)[0], TARGET)
     assert str(module) == before
@@ -282,13 +288,13 @@ def outcomes(programs: Iterator[ModuleOp], orders: int) -> Counter[tuple[bool, b
 
 
 def test_what_passes_gives_the_same_bytes_in_every_order() -> None:
-    counts = outcomes((parse_module(Program(seed).text()) for seed in range(50)), orders=6)
+    counts = outcomes((parse(Program(seed).text()) for seed in range(50)), orders=6)
     assert counts[False, False] > 4, "some programs must pass"
     assert counts[True, True] > 20, "some must be reported and do harm"
 
 
 @pytest.mark.slow
 def test_what_passes_gives_the_same_bytes_in_many_orders() -> None:
-    counts = outcomes((parse_module(Program(seed).text()) for seed in range(1000, 1600)), orders=20)
+    counts = outcomes((parse(Program(seed).text()) for seed in range(1000, 1600)), orders=20)
     assert counts[False, False] > 50
     assert counts[True, True] > 10 * counts[True, False], "what is reported can nearly always be seen to do harm"
