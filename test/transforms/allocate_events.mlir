@@ -3,6 +3,7 @@
 
 !t = memref<4x8xf32, #npu.mem<ub>>
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 // CHECK-LABEL: func.func private @slots
 func.func private @slots(%x: memref<4x8xf32>) {
   %c0 = arith.constant 0 : index
@@ -37,11 +38,13 @@ func.func private @slots(%x: memref<4x8xf32>) {
   npu.wait_flag <mte2>, <v>[0] event "c_ready"
   func.return
 }
+}
 
 // -----
 
 !t = memref<4x8xf32, #npu.mem<ub>>
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 // Nine events between two pipes that have eight numbers. The last is set after the vector unit has waited for the first: it may share.
 // CHECK-LABEL: func.func private @shared
 func.func private @shared(%x: memref<4x8xf32>) {
@@ -71,4 +74,5 @@ func.func private @shared(%x: memref<4x8xf32>) {
   npu.wait_flag <mte2>, <v>[0] event "g"
   npu.wait_flag <mte2>, <v>[0] event "h"
   func.return
+}
 }

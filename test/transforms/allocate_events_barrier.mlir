@@ -1,6 +1,7 @@
 // The event that runs least often becomes a barrier when numbers run out: the one outside of the loop.
 // RUN: ge-opt %s -p allocate-events | filecheck %s
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 // CHECK-LABEL: func.func private @too_many
 func.func private @too_many(%k: index) {
   %c0 = arith.constant 0 : index
@@ -18,4 +19,5 @@ func.func private @too_many(%k: index) {
   // CHECK-NEXT: func.return
   npu.wait_flag <mte2>, <v>[0] event "once"
   func.return
+}
 }

@@ -5,7 +5,7 @@
 // OPTION: option 'overflow' of pass 'allocate-events' takes
 
 !t = memref<4x8xf32, #npu.mem<ub>>
-
+builtin.module attributes {ge.target = "Ascend910A"} {
 func.func private @too_many(%k: index) {
   %c2 = arith.constant 2 : index
   %c3 = arith.constant 3 : index
@@ -20,44 +20,35 @@ func.func private @too_many(%k: index) {
   npu.wait_flag <mte2>, <v>[3] event "c_ready"
   func.return
 }
+}
 
 // -----
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 func.func private @never_waited_for() {
   // expected-error@+1 {{event "a_ready" of these pipes is set but never waited for}}
   npu.set_flag <mte2>, <v>[0] event "a_ready"
   func.return
 }
+}
 
 // -----
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 func.func private @never_set() {
   // expected-error@+1 {{event "a_ready" of these pipes is waited for but never set}}
   npu.wait_flag <mte2>, <v>[0] event "a_ready"
   func.return
 }
+}
 
 // -----
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 func.func private @unbounded(%k: index) {
   // expected-error@+1 {{has a number without a known limit; it must be the slot of a buf.at, or a remainder by a constant}}
   npu.set_flag <mte2>, <v>[%k] event "a_ready"
   npu.wait_flag <mte2>, <v>[%k] event "a_ready"
   func.return
 }
-
-// -----
-
-// Nothing but a flag orders the cube and its lanes: no barrier can take its place.
-builtin.module attributes {ge.target = "Ascend910B2"} {
-  func.func private @across(%k: index) {
-    npu.cross_core_set_flag <aic.fix>[7] event "a"
-    npu.cross_core_set_flag <aic.fix>[7] event "b"
-    npu.cross_core_set_flag <aic.fix>[0] event "c"
-    npu.cross_core_wait_flag <aiv.mte2>[7] event "a"
-    npu.cross_core_wait_flag <aiv.mte2>[7] event "b"
-    // expected-error@+1 {{between the cube and its vector lanes 17 numbers are needed, but there are 16 on Ascend910B2: "a" 8, "b" 8, "c" 1; use fewer slots}}
-    npu.cross_core_wait_flag <aiv.mte2>[0] event "c"
-    func.return
-  }
 }

@@ -1,7 +1,7 @@
-// RUN: ge-opt %s -p insert-sync | filecheck %s
-// RUN: ge-opt %s -p insert-sync{mode=barrier-all} | ge-opt -p insert-sync | filecheck %s
-// RUN: ge-opt %s -p insert-sync --mlir-print-debuginfo | filecheck %s --check-prefix=LOC
-// RUN: not ge-opt %s -p insert-sync{mode=flag} 2>&1 | filecheck %s --check-prefix=OPTION
+// RUN: ge-opt %s --target Ascend910A -p insert-sync | filecheck %s
+// RUN: ge-opt %s --target Ascend910A -p insert-sync{mode=barrier-all} | ge-opt -p insert-sync | filecheck %s
+// RUN: ge-opt %s --target Ascend910A -p insert-sync --mlir-print-debuginfo | filecheck %s --check-prefix=LOC
+// RUN: not ge-opt %s --target Ascend910A -p insert-sync{mode=flag} 2>&1 | filecheck %s --check-prefix=OPTION
 
 // OPTION: option 'mode' of pass 'insert-sync' takes
 

@@ -3,6 +3,7 @@
 
 !t = memref<4x8xf32, #npu.mem<ub>>
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 // CHECK-LABEL: func.func private @branch
 func.func private @branch(%x: memref<4x8xf32>, %c: i1) {
   %a = buf.at "a" [0] : !t
@@ -17,11 +18,13 @@ func.func private @branch(%x: memref<4x8xf32>, %c: i1) {
   }
   func.return
 }
+}
 
 // -----
 
 !t = memref<4x8xf32, #npu.mem<ub>>
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 // CHECK-LABEL: func.func private @carried_memref
 func.func private @carried_memref(%x: memref<4x8xf32>) {
   %c0 = arith.constant 0 : index
@@ -38,4 +41,5 @@ func.func private @carried_memref(%x: memref<4x8xf32>) {
     scf.yield %b : !t
   }
   func.return
+}
 }

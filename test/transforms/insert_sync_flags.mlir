@@ -10,6 +10,7 @@
 
 !t = memref<4x8xf32, #npu.mem<ub>>
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 // Outside of loops a set and a wait are enough. The vector unit is not in order: a barrier between its own instructions.
 // CHECK-LABEL: func.func private @once
 func.func private @once(%x: memref<4x8xf32>, %out: memref<32x4x8xf32>) {
@@ -35,11 +36,13 @@ func.func private @once(%x: memref<4x8xf32>, %out: memref<32x4x8xf32>) {
   npu.store ins(%b : !t) outs(%o : memref<4x8xf32, strided<[8, 1], offset: ?>>)
   func.return
 }
+}
 
 // -----
 
 !t = memref<4x8xf32, #npu.mem<ub>>
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 // In a loop the load of the next trip must wait for this one's reader: arm, wait, set, drain.
 // CHECK-LABEL: func.func private @carried
 func.func private @carried(%x: memref<4x8xf32>, %out: memref<64x4x8xf32>) {
@@ -76,11 +79,13 @@ func.func private @carried(%x: memref<4x8xf32>, %out: memref<64x4x8xf32>) {
   // CHECK-NEXT: npu.wait_flag <mte3>, <v>[0] event "b_free"
   func.return
 }
+}
 
 // -----
 
 !t = memref<4x8xf32, #npu.mem<ub>>
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 // Two slots: two events, numbered by the slot, both armed and drained. The load of one slot overlaps the work on the other.
 // CHECK-LABEL: func.func private @slots
 func.func private @slots(%x: memref<4x8xf32>, %out: memref<64x4x8xf32>) {
@@ -108,11 +113,13 @@ func.func private @slots(%x: memref<4x8xf32>, %out: memref<64x4x8xf32>) {
   // CHECK-NEXT: npu.wait_flag <v>, <mte2>[1] event "a_free"
   func.return
 }
+}
 
 // -----
 
 !t = memref<4x8xf32, #npu.mem<ub>>
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 // The planner put "b" over a slot of "a": what touches "b" waits for whatever slot it is, and there is one event for both.
 // CHECK-LABEL: func.func private @overlaid
 func.func private @overlaid(%x: memref<4x8xf32>, %out: memref<64x4x8xf32>) {
@@ -135,12 +142,14 @@ func.func private @overlaid(%x: memref<4x8xf32>, %out: memref<64x4x8xf32>) {
   }
   func.return
 }
+}
 
 // -----
 
 !t = memref<4x8xf32, #npu.mem<ub>>
 !row = memref<4x8xf32, strided<[8, 1], offset: ?>>
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 // The second grid reads what other cores wrote in the first: all cores meet in between, and nothing else crosses.
 // CHECK-LABEL: func.func private @two_grids
 func.func private @two_grids(%x: memref<4x8xf32>, %partial: memref<64x4x8xf32>, %out: memref<64x4x8xf32>) {
@@ -171,11 +180,13 @@ func.func private @two_grids(%x: memref<4x8xf32>, %partial: memref<64x4x8xf32>, 
   // CHECK-NEXT: func.return
   func.return
 }
+}
 
 // -----
 
 !row = memref<4x8xf32, strided<[8, 1], offset: ?>>
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 // A loop that may run no time at all stands on the way: set before it, wait behind it, on every path.
 // CHECK-LABEL: func.func private @zero_trips
 func.func private @zero_trips(%x: memref<4x8xf32>, %out: memref<64x4x8xf32>) {
@@ -202,4 +213,5 @@ func.func private @zero_trips(%x: memref<4x8xf32>, %out: memref<64x4x8xf32>) {
     npu.store ins(%a : memref<4x8xf32, #npu.mem<ub>>) outs(%o : !row)
   }
   func.return
+}
 }

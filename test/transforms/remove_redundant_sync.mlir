@@ -5,6 +5,7 @@
 !t = memref<4x8xf32, #npu.mem<ub>>
 !row = memref<4x8xf32, strided<[8, 1], offset: ?>>
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 // The store waits for the load by way of the vector unit, which works on numbered events too.
 // CHECK-LABEL: func.func private @implied
 // CHECK-NOT: <mte2>, <mte3>
@@ -31,12 +32,14 @@ func.func private @implied(%x: memref<4x8xf32>, %out: memref<32x4x8xf32>) {
   npu.store ins(%a : !t) outs(%o : !row)
   func.return
 }
+}
 
 // -----
 
 !t = memref<4x8xf32, #npu.mem<ub>>
 !row = memref<4x8xf32, strided<[8, 1], offset: ?>>
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 // Of barriers after each instruction those stay that order something. No core runs two blocks here: nothing is carried over.
 // CHECK-LABEL: func.func private @barriers
 func.func private @barriers(%x: memref<4x8xf32>, %out: memref<32x4x8xf32>) {
@@ -63,12 +66,14 @@ func.func private @barriers(%x: memref<4x8xf32>, %out: memref<32x4x8xf32>) {
   }
   func.return
 }
+}
 
 // -----
 
 !t = memref<4x8xf32, #npu.mem<ub>>
 !row = memref<4x8xf32, strided<[8, 1], offset: ?>>
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 // One block more, and a core runs two: now the next load must wait for the store.
 // CHECK-LABEL: func.func private @one_block_more
 func.func private @one_block_more(%x: memref<4x8xf32>, %out: memref<33x4x8xf32>) {
@@ -86,12 +91,14 @@ func.func private @one_block_more(%x: memref<4x8xf32>, %out: memref<33x4x8xf32>)
   }
   func.return
 }
+}
 
 // -----
 
 !t = memref<4x8xf32, #npu.mem<ub>>
 !row = memref<4x8xf32, strided<[8, 1], offset: ?>>
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 // A slot that is carried from trip to trip is followed: the load of one slot need not wait for the store of the other.
 // CHECK-LABEL: func.func private @carried_slot
 func.func private @carried_slot(%x: memref<4x8xf32>, %out: memref<32x4x8xf32>) {
@@ -114,4 +121,5 @@ func.func private @carried_slot(%x: memref<4x8xf32>, %out: memref<32x4x8xf32>) {
     scf.yield %next : index
   }
   func.return
+}
 }

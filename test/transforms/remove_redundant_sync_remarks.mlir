@@ -3,6 +3,7 @@
 
 !t = memref<4x8xf32, #npu.mem<ub>>
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 // Not in order as it stands: the load and the vector unit race.
 // CHECK-LABEL: func.func private @race
 func.func private @race(%x: memref<4x8xf32>) {
@@ -13,11 +14,13 @@ func.func private @race(%x: memref<4x8xf32>) {
   npu.vabs ins(%a : !t) outs(%a : !t)
   func.return
 }
+}
 
 // -----
 
 !t = memref<4x8xf32, #npu.mem<ub>>
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 // The number of the flag is not known before the kernel runs.
 // CHECK-LABEL: func.func private @unknown_number
 func.func private @unknown_number(%x: memref<4x8xf32>, %n: index) {
@@ -31,4 +34,5 @@ func.func private @unknown_number(%x: memref<4x8xf32>, %n: index) {
   npu.pipe_barrier <v>
   npu.vabs ins(%a : !t) outs(%a : !t)
   func.return
+}
 }

@@ -4,6 +4,7 @@
 !t = memref<4x8xf32, #npu.mem<ub>>
 !row = memref<4x8xf32, strided<[8, 1], offset: ?>>
 
+builtin.module attributes {ge.target = "Ascend910A"} {
 // The flags inside the loop order the two vector instructions around it, if it runs. It may not: the barrier stays.
 // CHECK-LABEL: func.func private @perhaps_never
 func.func private @perhaps_never(%x: memref<4x8xf32>, %n: index, %out: memref<32x4x8xf32>) {
@@ -31,4 +32,5 @@ func.func private @perhaps_never(%x: memref<4x8xf32>, %n: index, %out: memref<32
   npu.pipe_barrier <v>
   npu.vabs ins(%a : !t) outs(%a : !t)
   func.return
+}
 }

@@ -283,7 +283,8 @@ BUFFER = "memref<8x16xf32, #npu.mem<ub>>"
 
 
 def kernel(arguments: str, *lines: str) -> ModuleOp:
-    return parsed("\n".join([f"func.func private @kernel({arguments}) {{", f'%a = buf.at "a" [0] : {BUFFER}', *lines, "func.return", "}"]))
+    head = [f'builtin.module attributes {{ge.target = "{UNIFIED.target}"}} {{', f"func.func private @kernel({arguments}) {{"]
+    return parsed("\n".join([*head, f'%a = buf.at "a" [0] : {BUFFER}', *lines, "func.return", "}", "}"]))
 
 
 def remarks_of(pass_: ModulePass, module: ModuleOp) -> list[str]:

@@ -52,7 +52,11 @@ def kernel(slots: int, ahead: int, trips: int, blocks: int, turn: str) -> Module
         "}",
         "}",
     ]
-    text = "\n".join([f"func.func private @kernel(%x: memref<8x16xf32>, %out: memref<{blocks}x8x16xf32>) {{", *lines, "func.return", "}"])
+    head = [
+        'builtin.module attributes {ge.target = "Ascend910A"} {',
+        f"func.func private @kernel(%x: memref<8x16xf32>, %out: memref<{blocks}x8x16xf32>) {{",
+    ]
+    text = "\n".join([*head, *lines, "func.return", "}", "}"])
     module = parse_module(text, "skew.mlir")
     verify_module(module)
     InsertSyncPass("flags").apply(Context(), module)
