@@ -19,7 +19,7 @@ from ge_compiler.dialects.memory import Layout, Space
 from ge_compiler.dialects.target_table import Table
 from ge_compiler.dialects.types import ELEMENTS
 
-DEFAULT_TARGET = "Ascend910A"
+DEFAULT_TARGET = "Ascend910B2"
 TARGET_ATTRIBUTE = "ge.target"
 UNIFIED, CUBE, VECTOR = "ai", "aic", "aiv"
 """Kinds of cores: one for both kinds of work, or one each."""

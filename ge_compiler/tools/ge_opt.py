@@ -177,14 +177,17 @@ class _Session:
     def _compile(self, name: str, text: str) -> ModuleOp:
         from ge_compiler import dialects
         from ge_compiler.dialects.parser import parse_module
+        from ge_compiler.dialects.verifier import verify_module
 
         context = dialects.context()
         context.allow_unregistered = self.options.allow_unregistered_dialect
-        module = parse_module(text, name, context)
+        module = parse_module(text, name, context, verify=False)
         if self.options.target is not None:
             from xdsl.dialects.builtin import StringAttr
 
             module.attributes["ge.target"] = StringAttr(self.options.target)
+        # Only now is it known which pipes and memories there are.
+        verify_module(module)
         if self.passes is not None:
             self.passes.run(context, module)
         return module

@@ -1,6 +1,6 @@
-// RUN: ge-opt %s -p convert-buf-to-npu | filecheck %s
-// RUN: ge-opt %s -p convert-buf-to-npu,canonicalize,cse | ge-opt -p convert-buf-to-npu | filecheck %s --check-prefix=KEPT
-// RUN: ge-opt %s -p convert-buf-to-npu --mlir-print-debuginfo | filecheck %s --check-prefix=LOC
+// RUN: ge-opt %s --target Ascend910A -p convert-buf-to-npu | filecheck %s
+// RUN: ge-opt %s --target Ascend910A -p convert-buf-to-npu,canonicalize,cse | ge-opt -p convert-buf-to-npu | filecheck %s --check-prefix=KEPT
+// RUN: ge-opt %s --target Ascend910A -p convert-buf-to-npu --mlir-print-debuginfo | filecheck %s --check-prefix=LOC
 
 !l1 = memref<32x64xf16, #npu.mem<l1>>
 !l1v = memref<?x?xf16, strided<[64, 1]>, #npu.mem<l1>>

@@ -1,4 +1,4 @@
-// RUN: ge-opt %s -p convert-buf-to-npu --split-input-file --verify-diagnostics
+// RUN: ge-opt %s --target Ascend910A -p convert-buf-to-npu --split-input-file --verify-diagnostics
 
 func.func private @path(%x: memref<4x8xf32, #npu.mem<l0c>>, %y: memref<4x8xf32, #npu.mem<l1>>) {
   // expected-error@+1 {{'tile.move' op moves l0c→l1, but Ascend910A has no such path; its paths are gm→l1, gm→ub, l1→l0a, l1→l0b, l0c→ub, ub→gm}}

@@ -1,5 +1,5 @@
 // Tests the grid, the loops and the tiles of kernels: transposes, batches, ragged edges, broadcasts, constants and several results.
-// RUN: ge-opt %s -p convert-fused-to-tile --split-input-file | filecheck %s
+// RUN: ge-opt %s --target Ascend910A -p convert-fused-to-tile --split-input-file | filecheck %s
 
 // A matmul whose sizes the tiles divide: constants only. k0 divides k, so that an inner step is always whole.
 // CHECK-LABEL: func.func private @even(%a: tensor<32x64xf16>, %w: tensor<64x32xf16>, %out: tensor<32x32xf32>)

@@ -1,5 +1,5 @@
 // Edges in every direction: 50 rows in tiles of 32, 40 columns in one of 48, 70 products in chunks of 64 and of 32.
-// RUN: ge-opt %s -p expand-math,to-npu,verify-memory | filecheck %s
+// RUN: ge-opt %s --target Ascend910A -p expand-math,to-npu,verify-memory | filecheck %s
 // CHECK: npu.mmad
 // CHECK-LABEL: func.func @main
 

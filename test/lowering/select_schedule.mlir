@@ -1,7 +1,7 @@
 // Tests the sizes and slots that are chosen, around what a schedule in the text or an option gives.
-// RUN: ge-opt %s -p select-schedule | filecheck %s
-// RUN: ge-opt %s -p 'select-schedule{tiling="linear=m:16,n:128,k:256,k0:64","relu=n:512"}' | filecheck %s --check-prefix=GIVEN
-// RUN: ge-opt %s -p select-schedule | ge-opt -p select-schedule | filecheck %s
+// RUN: ge-opt %s --target Ascend910A -p select-schedule | filecheck %s
+// RUN: ge-opt %s --target Ascend910A -p 'select-schedule{tiling="linear=m:16,n:128,k:256,k0:64","relu=n:512"}' | filecheck %s --check-prefix=GIVEN
+// RUN: ge-opt %s --target Ascend910A -p select-schedule | ge-opt -p select-schedule | filecheck %s
 
 // Every core has one tile: 3072 columns on 32 cores.
 // CHECK: @linear({{.*}} attributes {schedule = #tile.schedule<m = 32, n = 96, k = {{[0-9]+}}, k0 = {{[0-9]+}}, l1 = 2, l0 = 2, {{.*}}>}
@@ -66,17 +66,17 @@ func.func private @empty(%x: tensor<0x8xf32>) -> tensor<0x8xf32> {
   func.return %0 : tensor<0x8xf32>
 }
 
-// RUN: not ge-opt %s -p 'select-schedule{tiling="linaer=m:16"}' 2>&1 | filecheck %s --check-prefix=KERNEL
+// RUN: not ge-opt %s --target Ascend910A -p 'select-schedule{tiling="linaer=m:16"}' 2>&1 | filecheck %s --check-prefix=KERNEL
 // KERNEL: error: tiling names kernel 'linaer', which does not exist (did you mean 'linear'?); kernels: linear, large
-// RUN: not ge-opt %s -p 'select-schedule{tiling="linear=q:16"}' 2>&1 | filecheck %s --check-prefix=KEY
+// RUN: not ge-opt %s --target Ascend910A -p 'select-schedule{tiling="linear=q:16"}' 2>&1 | filecheck %s --check-prefix=KEY
 // KEY: error: tiling 'linear=q:16': 'q' is not a key of a schedule; keys: m, n, k, k0
-// RUN: not ge-opt %s -p 'select-schedule{tiling="linear=m:0"}' 2>&1 | filecheck %s --check-prefix=ZERO
+// RUN: not ge-opt %s --target Ascend910A -p 'select-schedule{tiling="linear=m:0"}' 2>&1 | filecheck %s --check-prefix=ZERO
 // ZERO: error: tiling 'linear=m:0': m must be a positive integer, got '0'
-// RUN: not ge-opt %s -p 'select-schedule{tiling="linear=m:x"}' 2>&1 | filecheck %s --check-prefix=WORD
+// RUN: not ge-opt %s --target Ascend910A -p 'select-schedule{tiling="linear=m:x"}' 2>&1 | filecheck %s --check-prefix=WORD
 // WORD: error: tiling 'linear=m:x': m must be a positive integer, got 'x'
-// RUN: not ge-opt %s -p 'select-schedule{tiling="linear=m:16,m:32"}' 2>&1 | filecheck %s --check-prefix=TWICE
+// RUN: not ge-opt %s --target Ascend910A -p 'select-schedule{tiling="linear=m:16,m:32"}' 2>&1 | filecheck %s --check-prefix=TWICE
 // TWICE: error: tiling 'linear=m:16,m:32': m is given twice
-// RUN: not ge-opt %s -p 'select-schedule{tiling="linear"}' 2>&1 | filecheck %s --check-prefix=FORM
+// RUN: not ge-opt %s --target Ascend910A -p 'select-schedule{tiling="linear"}' 2>&1 | filecheck %s --check-prefix=FORM
 // FORM: error: tiling 'linear': expected KERNEL=key:size,..., for example MatMulV2Gelu=m:16,n:128
-// RUN: not ge-opt %s -p 'select-schedule{tiling="relu=k:16"}' 2>&1 | filecheck %s --check-prefix=UNUSED
+// RUN: not ge-opt %s --target Ascend910A -p 'select-schedule{tiling="relu=k:16"}' 2>&1 | filecheck %s --check-prefix=UNUSED
 // UNUSED: error: 'func.func' op @relu is a vector kernel and does not use k; its keys: m, n

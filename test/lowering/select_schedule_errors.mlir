@@ -1,6 +1,6 @@
 // Tests that illegal schedules are refused with the rule or a table of bytes, and the smallest fix.
-// RUN: ge-opt %s -p select-schedule --split-input-file --verify-diagnostics
-// RUN: not ge-opt %s -p select-schedule --split-input-file 2>&1 | filecheck %s
+// RUN: ge-opt %s --target Ascend910A -p select-schedule --split-input-file --verify-diagnostics
+// RUN: not ge-opt %s --target Ascend910A -p select-schedule --split-input-file 2>&1 | filecheck %s
 
 // The buffers at the peak, most first, the limit, and what to change.
 // CHECK:      error: 'func.func' op @l0a: the schedule needs 131072 bytes of l0a, Ascend910A has 65536

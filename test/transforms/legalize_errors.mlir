@@ -1,5 +1,5 @@
 // Tests that what the units of the target cannot compute is refused, all of it at once, with what would do.
-// RUN: ge-opt %s -p legalize --split-input-file --verify-diagnostics
+// RUN: ge-opt %s --target Ascend910A -p legalize --split-input-file --verify-diagnostics
 
 func.func @f32(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) {
   // expected-error@+1 {{'ge.MatMulV2' op multiplies f32, but the cube of Ascend910A takes f16, int8; compile with --precision-mode=allow_fp32_to_fp16, or in f16}}

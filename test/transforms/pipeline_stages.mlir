@@ -1,7 +1,7 @@
-// RUN: ge-opt %s -p pipeline-stages | filecheck %s
-// RUN: ge-opt %s -p pipeline-stages,pipeline-stages | filecheck %s
-// RUN: ge-opt %s -p pipeline-stages,verify-stage{stage=tile} | filecheck %s
-// RUN: ge-opt %s -p pipeline-stages --mlir-print-debuginfo | filecheck %s --check-prefix=LOC
+// RUN: ge-opt %s --target Ascend910A -p pipeline-stages | filecheck %s
+// RUN: ge-opt %s --target Ascend910A -p pipeline-stages,pipeline-stages | filecheck %s
+// RUN: ge-opt %s --target Ascend910A -p pipeline-stages,verify-stage{stage=tile} | filecheck %s
+// RUN: ge-opt %s --target Ascend910A -p pipeline-stages --mlir-print-debuginfo | filecheck %s --check-prefix=LOC
 
 !ub = tensor<4x8xf32, #npu.mem<ub>>
 !a1 = tensor<16x32xf16, #npu.mem<l1>>

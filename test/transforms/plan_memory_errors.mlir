@@ -1,6 +1,6 @@
-// RUN: not ge-opt %s -p plan-memory 2>&1 | filecheck %s
-// RUN: not ge-opt %s -p plan-memory{reuse=none} 2>&1 | filecheck %s --check-prefix=NONE
-// RUN: not ge-opt %s -p plan-memory{reuse=some} 2>&1 | filecheck %s --check-prefix=OPTION
+// RUN: not ge-opt %s --target Ascend910A -p plan-memory 2>&1 | filecheck %s
+// RUN: not ge-opt %s --target Ascend910A -p plan-memory{reuse=none} 2>&1 | filecheck %s --check-prefix=NONE
+// RUN: not ge-opt %s --target Ascend910A -p plan-memory{reuse=some} 2>&1 | filecheck %s --check-prefix=OPTION
 
 // CHECK: plan_memory_errors.mlir:[[N:[0-9]+]]:1: error: @wide needs 131072 bytes of l0b, but Ascend910A has 65536; lower k0 to 128 (needs 65536 bytes of l0b)
 // CHECK-NEXT:   b      256x256xf16  131072  lines 23-24

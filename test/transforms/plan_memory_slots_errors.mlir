@@ -1,5 +1,5 @@
-// RUN: ge-opt %s -p plan-memory --split-input-file --verify-diagnostics
-// RUN: not ge-opt %s -p plan-memory --split-input-file 2>&1 | filecheck %s
+// RUN: ge-opt %s --target Ascend910A -p plan-memory --split-input-file --verify-diagnostics
+// RUN: not ge-opt %s --target Ascend910A -p plan-memory --split-input-file 2>&1 | filecheck %s
 
 // expected-error@+7 {{@wide needs 786432 bytes of ub, but Ascend910A has 262144; lower ub to 1 (needs 262144 bytes of ub)}}
 // CHECK: @wide needs 786432 bytes of ub, but Ascend910A has 262144; lower ub to 1 (needs 262144 bytes of ub)

@@ -1,4 +1,4 @@
-// RUN: ge-opt %s -p verify-memory --split-input-file --verify-diagnostics
+// RUN: ge-opt %s --target Ascend910A -p verify-memory --split-input-file --verify-diagnostics
 
 !t = memref<4x8xf32, #npu.mem<ub>>
 

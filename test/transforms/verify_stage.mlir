@@ -1,6 +1,6 @@
-// RUN: ge-opt %s -p verify-stage{stage=ge} --split-input-file --verify-diagnostics
-// RUN: not ge-opt %s -p verify-stage{stage=loops} 2>&1 | filecheck %s --check-prefix=OPTION
-// RUN: not ge-opt %s -p verify-stage 2>&1 | filecheck %s --check-prefix=MISSING
+// RUN: ge-opt %s --target Ascend910A -p verify-stage{stage=ge} --split-input-file --verify-diagnostics
+// RUN: not ge-opt %s --target Ascend910A -p verify-stage{stage=loops} 2>&1 | filecheck %s --check-prefix=OPTION
+// RUN: not ge-opt %s --target Ascend910A -p verify-stage 2>&1 | filecheck %s --check-prefix=MISSING
 
 // OPTION: option 'stage' of pass 'verify-stage' takes one of ge, fused, tile, buf, npu
 // MISSING: pass 'verify-stage' needs its option 'stage'

@@ -1,4 +1,4 @@
-// RUN: ge-opt %s -p verify-stage{stage=fused} --split-input-file --verify-diagnostics
+// RUN: ge-opt %s --target Ascend910A -p verify-stage{stage=fused} --split-input-file --verify-diagnostics
 
 func.func private @MatMul(%a: tensor<4x4xf16>) -> tensor<4x4xf32> {
   %y = fused.matmul %a, %a : (tensor<4x4xf16>, tensor<4x4xf16>) -> tensor<4x4xf32>

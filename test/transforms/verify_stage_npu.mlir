@@ -1,4 +1,4 @@
-// RUN: ge-opt %s -p verify-stage{stage=npu} --split-input-file --verify-diagnostics
+// RUN: ge-opt %s --target Ascend910A -p verify-stage{stage=npu} --split-input-file --verify-diagnostics
 
 !t = memref<4x8xf32, #npu.mem<ub>>
 

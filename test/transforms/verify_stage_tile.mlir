@@ -1,4 +1,4 @@
-// RUN: ge-opt %s -p verify-stage{stage=tile} --split-input-file --verify-diagnostics
+// RUN: ge-opt %s --target Ascend910A -p verify-stage{stage=tile} --split-input-file --verify-diagnostics
 
 !t = tensor<4x8xf32, #npu.mem<ub>>
 

@@ -3,6 +3,7 @@
 // RUN: ge-opt %s --split-input-file --mlir-print-op-generic | ge-opt --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func private @unified
+module attributes {ge.target = "Ascend910A"} {
 func.func private @unified(%slot: index) {
   // CHECK-NEXT: npu.set_flag <mte2>, <v>[0]
   npu.set_flag <mte2>, <v>[0]
@@ -21,6 +22,7 @@ func.func private @unified(%slot: index) {
   // CHECK-NEXT: %core = npu.block_idx
   %core = npu.block_idx
   func.return
+}
 }
 
 // -----
