@@ -63,17 +63,14 @@ class Access:
         return (self.writes or other.writes) and self.place.overlaps(other.place)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Instruction:
     """An instruction, the pipe that executes it, and what it touches."""
 
     op: InstructionOp
     unit: Unit
+    pipe: str
     accesses: tuple[Access, ...]
-
-    @property
-    def pipe(self) -> str:
-        return str(self.unit)
 
 
 def meet(a: Range, b: Range) -> bool:
@@ -89,7 +86,7 @@ def instructions(kernel: Operation, target: NpuTarget) -> Iterator[Instruction]:
             if unit is None:
                 raise CompileError.at(op, f"runs on no pipe of {target.name}; its paths and pipes do not have this move")
             reads = (Access(place_of(value), writes=False) for value in op.reads())
-            yield Instruction(op, unit, (*reads, Access(place_of(op.writes()), writes=True)))
+            yield Instruction(op, unit, str(unit), (*reads, Access(place_of(op.writes()), writes=True)))
 
 
 def place_of(value: SSAValue) -> Place:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, SSAValue
 
-from ge_compiler.transforms.synchronization.accesses import Access, Instruction
+from ge_compiler.transforms.synchronization.accesses import Access, Instruction, Place
 from ge_compiler.transforms.synchronization.structure import Meeting, Structure
 from ge_compiler.transforms.synchronization.turns import Turns, same_value, turns_between, turns_of
 
@@ -111,17 +111,49 @@ def minimal(orders: Iterable[Order]) -> list[Order]:
 
 def find_orders(structure: Structure, found: Sequence[Instruction]) -> Orders:
     """The orders between every two of the instructions `found`, which stand in the order of the text."""
-    orders = Orders()
+    orders, sharing = Orders(), _Sharing()
     for i, second in enumerate(found):
         for first in found[: i + 1]:
-            same_pipe = first.unit == second.unit
-            if same_pipe and first.unit.in_order:
+            if first.unit is second.unit and first.unit.in_order:
                 continue
-            shared = [(a, b) for a in first.accesses for b in second.accesses if a.depends_on(b)]
+            shared = sharing.between(first, second)
             if shared:
                 for order in _orders(structure, first, second, shared):
                     orders.add(order)
     return orders
+
+
+class _Sharing:
+    """Which accesses of two instructions depend on each other; places are compared once, however often they are touched."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Place, int] = {}
+        self._places: list[Place] = []
+        self._meeting: list[list[bool]] = []
+        self._known: dict[Instruction, tuple[tuple[Access, int], ...]] = {}
+
+    def between(self, first: Instruction, second: Instruction) -> list[tuple[Access, Access]]:
+        return [
+            (a, b)
+            for a, place in self._numbered(first)
+            for b, other in self._numbered(second)
+            if (a.writes or b.writes) and self._meeting[place][other]
+        ]
+
+    def _numbered(self, instruction: Instruction) -> tuple[tuple[Access, int], ...]:
+        known = self._known.get(instruction)
+        if known is None:
+            known = self._known[instruction] = tuple((access, self._number(access.place)) for access in instruction.accesses)
+        return known
+
+    def _number(self, place: Place) -> int:
+        if place not in self._numbers:
+            self._numbers[place] = len(self._places)
+            self._places.append(place)
+            for row, other in zip(self._meeting, self._places, strict=False):
+                row.append(other.overlaps(place))
+            self._meeting.append([place.overlaps(other) for other in self._places])
+        return self._numbers[place]
 
 
 def _orders(structure: Structure, first: Instruction, second: Instruction, shared: Sequence[tuple[Access, Access]]) -> Iterator[Order]:

@@ -124,15 +124,9 @@ def _wait(order: Order, name: str, number: SSAValue | int) -> SyncOp:
 
 def add_barriers(block: Block, orders: Sequence[Order], insertions: Insertions) -> None:
     """Barriers of one pipe in `block`, as few as `orders` allow, each as late as it may be."""
-    chosen: list[int] = []
+    first, last = len(insertions.bodies[block]) + 1, -1
     for order in sorted(orders, key=lambda order: (order.carried, order.before)):
-        if not any(_divides(gap, order) for gap in chosen):
-            chosen.append(order.before)
+        # Gaps are chosen in rising order while nothing is carried, and what is carried goes all the way round.
+        if last <= order.after and not (order.carried and first <= order.before):
+            first, last = min(first, order.before), max(last, order.before)
             insertions.add_barrier(block, order.before, order.sink.pipe, order.sink.op.location)
-
-
-def _divides(gap: int, order: Order) -> bool:
-    """Whether what stands at a gap stands between the source and the sink of an order."""
-    if order.carried:
-        return gap > order.after or gap <= order.before
-    return order.after < gap <= order.before

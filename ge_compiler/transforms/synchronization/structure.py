@@ -69,6 +69,8 @@ class Structure:
 
     def meeting(self, x: Operation, y: Operation) -> Meeting:
         """Where `x` and `y` meet."""
+        if (block := x.parent) is not None and block is y.parent:
+            return Meeting(block, self.positions[x], self.positions[y])
         block, first, second = next(
             (block, a, b) for (block, a), (other, b) in reversed(list(zip(self.chain(x), self.chain(y), strict=False))) if block is other
         )
