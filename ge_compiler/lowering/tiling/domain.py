@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -46,12 +47,12 @@ class Domain:
     """The accesses under which each value is needed."""
     anchor: fused.MatmulOp | None
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Elements along each group."""
         return tuple(prod(self.shape[d] for d in group) for group in self.groups)
 
-    @property
+    @cached_property
     def contraction(self) -> int:
         """K of the anchor; 0 without one."""
         return 0 if self.anchor is None else self.anchor.extents()[2]
@@ -61,6 +62,7 @@ class Domain:
         dimensions = {d for d in access if d is not None}
         return tuple(any(d in dimensions for d in group) for group in self.groups)
 
+    @cached_property
     def operands(self) -> tuple[Operand, Operand]:
         """The left and right operands of the anchor."""
         anchor = self.anchor

@@ -109,7 +109,7 @@ class _Recorder:
 
 def of_anchor(domain: Domain, shape: TileShape) -> list[Held]:
     """The operands and the accumulator of the anchor; all are held at once."""
-    left, right = domain.operands()
+    left, right = domain.operands
     element = tensor_type(left.argument).get_element_type()
     wide = accumulator_of(element)
     a = (shape.k, shape.rows) if left.transposed else (shape.rows, shape.k)

@@ -65,7 +65,7 @@ class MatmulLoops:
     def _chunk(self, k: SSAValue, accumulator: SSAValue) -> SSAValue:
         extent = self.writer.clipped(self.shape.k, self.length, k, "kk")
         along = Span(self.domain.contraction, self.writer.plus(self.base, k), extent, self.shape.k)
-        left, right = self.domain.operands()
+        left, right = self.domain.operands
         a = self._load(left, *((along, self.rows) if left.transposed else (self.rows, along)), "a")
         b = self._load(right, *((self.columns, along) if right.transposed else (along, self.columns)), "b")
         return self._loop("q", extent, self.shape.k0, accumulator, lambda q, c: self._mmad(a, b, k, q, extent, c))
@@ -84,7 +84,7 @@ class MatmulLoops:
         step = self.shape.k0
         even = self.shape.k % step == 0 and isinstance(self.length, int) and self.length % step == 0
         valid = step if even else self.writer.clipped(step, extent, q, "kq")
-        left, right = self.domain.operands()
+        left, right = self.domain.operands
         a0 = self._move(a, left.transposed, [0, q], [self.rows.extent, valid], [self.shape.rows, step], Space.L0A)
         b0 = self._move(b, right.transposed, [q, 0], [valid, self.columns.extent], [step, self.shape.columns], Space.L0B)
         position = self.writer.value(arith.AddiOp(k, q))

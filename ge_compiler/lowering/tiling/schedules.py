@@ -19,7 +19,7 @@ from ge_compiler.dialects.types import tensor_type
 from ge_compiler.lowering.tiling.domain import Domain
 from ge_compiler.lowering.tiling.footprint import Held, by_space, footprint, of_anchor
 from ge_compiler.lowering.tiling.shapes import clip
-from ge_compiler.transforms.planning.planner import Request, peak, plan
+from ge_compiler.transforms.planning.planner import Request, lower_bound, peak, plan
 
 Schedule = dict[str, int]
 
@@ -65,10 +65,20 @@ def choose(domain: Domain, given: Schedule, target: NpuTarget) -> Schedule | Non
     for candidate in sorted(candidates, key=lambda schedule: _rank(domain, schedule, target)):
         if "ub" not in given and candidate["ub"] > min(2, _waves(domain, candidate, target)):
             continue
+        if not _fits_without_k(domain, candidate, target):
+            continue
         for schedule in _complete(domain, candidate, target):
             if overflow(domain, schedule, target) is None:
                 return schedule
     return None
+
+
+def _fits_without_k(domain: Domain, candidate: Schedule, target: NpuTarget) -> bool:
+    """Whether the tiles fit whose size k does not change: most candidates end here, before k is chosen."""
+    if domain.anchor is not None and not _anchor_fits(domain, candidate, target, Space.L0C):
+        return False
+    held = by_space(footprint(domain, clip(domain, candidate, target)), target)[Space.UB]
+    return lower_bound(requests_of(held, target.spaces[Space.UB].alignment)) <= target.capacity(Space.UB)
 
 
 def _sides(domain: Domain, given: Schedule) -> Iterator[tuple[int, int]]:
