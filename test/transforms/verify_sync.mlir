@@ -377,3 +377,52 @@ func.func private @index(%n: index, %y: memref<4x8xf32>) {
   npu.vdup 1.0 : f32 outs(%a : memref<4x8xf32, #npu.mem<ub>>)
   func.return
 }
+
+// -----
+
+!t = memref<4x8xf32, #npu.mem<ub>>
+
+// A branch is followed the way it goes: here the second iteration finds no flag.
+func.func private @branch(%x: memref<4x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %a = buf.at "a" [0] : !t
+  scf.for %i = %c0 to %c2 step %c1 {
+    %first = arith.cmpi eq, %i, %c0 : index
+    scf.if %first {
+      npu.load <nd> ins(%x : memref<4x8xf32>) outs(%a : !t)
+      npu.set_flag <mte2>, <v>[0]
+    }
+    // expected-error@+1 {{deadlock at %i = 1: pipe <v> waits for event <mte2>, <v>[0], which nothing sets any more}}
+    npu.wait_flag <mte2>, <v>[0]
+  }
+  func.return
+}
+
+// -----
+
+!t = memref<4x8xf32, #npu.mem<ub>>
+
+// In the same block of 32 bytes, two pipes are in each other's way even where their bytes differ.
+func.func private @block(%x: memref<1x3xf32>) {
+  %a = buf.at "a" [0] : memref<1x3xf32, #npu.mem<ub>>
+  %b = buf.at "b" [0] : memref<1x8xf32, #npu.mem<ub>>
+  %right = memref.subview %b[0, 4] [1, 4] [1, 1] : memref<1x8xf32, #npu.mem<ub>> to memref<1x4xf32, strided<[8, 1], offset: 4>, #npu.mem<ub>>
+  // expected-note@+1 {{it writes them here, on <mte2>}}
+  npu.load <nd> ins(%x : memref<1x3xf32>) outs(%a : memref<1x3xf32, #npu.mem<ub>>)
+  // expected-error@+1 {{WAW race: writes ub bytes [0, 32) of "b", which 'npu.load' writes}}
+  npu.vdup 1.0 : f32 outs(%right : memref<1x4xf32, strided<[8, 1], offset: 4>, #npu.mem<ub>>)
+  func.return
+}
+
+// -----
+
+// An instruction without elements touches nothing.
+func.func private @empty(%x: memref<0x8xf32>) {
+  %a = buf.at "a" [0] : memref<4x8xf32, #npu.mem<ub>>
+  %none = memref.subview %a[4, 0] [0, 8] [1, 1] : memref<4x8xf32, #npu.mem<ub>> to memref<0x8xf32, strided<[8, 1], offset: 32>, #npu.mem<ub>>
+  npu.vdup 1.0 : f32 outs(%a : memref<4x8xf32, #npu.mem<ub>>)
+  npu.load <nd> ins(%x : memref<0x8xf32>) outs(%none : memref<0x8xf32, strided<[8, 1], offset: 32>, #npu.mem<ub>>)
+  func.return
+}

@@ -6,13 +6,15 @@ Cores are ordered by nothing else, so this needs no clocks: every core's bytes, 
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import NamedTuple
 
 from ge_compiler.dialects.diagnostics import Note
 from ge_compiler.runtime.checks.faults import Faults
-from ge_compiler.runtime.checks.footprints import GlobalView, Ranges, merged
+from ge_compiler.runtime.checks.footprints import GlobalView, View, merged
 from ge_compiler.runtime.checks.recorder import Entry, where
 
 Epoch = tuple[int, int]
@@ -36,21 +38,22 @@ class GlobalMemory:
 
     def add(self, core: int, epoch: int, entries: Sequence[Entry], tracked: Collection[int]) -> None:
         """Adds what one core did between two `npu.sync_all`."""
-        for accesses, views_of in ((self._writes, "writes"), (self._reads, "reads")):
-            pieces = (
-                (view.object.number, _Piece(start, end, core, entry))
-                for entry in entries
-                for view in getattr(entry, views_of)
-                if isinstance(view, GlobalView) and view.object.number in tracked
-                for start, end in view.exact
-            )
-            for number, piece in pieces:
-                accesses.setdefault((number, epoch), []).append(piece)
+        for entry in entries:
+            self._add_views(self._writes, core, epoch, entry, entry.writes, tracked)
+            self._add_views(self._reads, core, epoch, entry, entry.reads, tracked)
+
+    def _add_views(
+        self, accesses: dict[Epoch, list[_Piece]], core: int, epoch: int, entry: Entry, views: Sequence[View], tracked: Collection[int]
+    ) -> None:
+        for view in views:
+            if isinstance(view, GlobalView) and view.object.number in tracked:
+                pieces = accesses.setdefault((view.object.number, epoch), [])
+                pieces += [_Piece(start, end, core, entry) for start, end in view.exact]
 
     def check(self, unwritten: Collection[int]) -> None:
         """Reports bytes that two cores touch without order, and reads of tensors `unwritten` at the start that nobody has written."""
         for place, writes in self._writes.items():
-            writes.sort(key=lambda piece: piece.start)
+            writes.sort(key=itemgetter(0))
             self._check_writes(writes)
             self._check_reads(writes, self._reads.get(place, []))
         for (number, epoch), reads in self._reads.items():
@@ -58,17 +61,14 @@ class GlobalMemory:
                 self._check_written(number, epoch, reads)
 
     def _check_writes(self, writes: Sequence[_Piece]) -> None:
-        furthest: dict[int, _Piece] = {}
+        # Up to the first conflict, pieces of different cores are apart: so the one that reaches furthest is the only one to ask.
+        furthest: _Piece | None = None
         for piece in writes:
-            for core, other in furthest.items():
-                if core != piece.core and other.end > piece.start:
-                    self._report(other, piece, "writes", piece.start, min(piece.end, other.end))
+            if furthest is None or piece.end > furthest.end or piece.core != furthest.core:
+                if furthest is not None and piece.core != furthest.core and piece.start < furthest.end:
+                    self._report(furthest, piece, "writes", piece.start, min(piece.end, furthest.end))
                     return
-            last = furthest.get(piece.core)
-            # Only the pieces that may still reach a later one: the others have ended.
-            if last is None or piece.end > last.end:
-                furthest = {core: other for core, other in furthest.items() if other.end > piece.start}
-                furthest[piece.core] = piece
+                furthest = piece
 
     def _check_reads(self, writes: Sequence[_Piece], reads: Sequence[_Piece]) -> None:
         if not reads:
@@ -85,17 +85,21 @@ class GlobalMemory:
             active.append((piece, is_write))
 
     def _check_written(self, number: int, epoch: int, reads: Sequence[_Piece]) -> None:
-        before = [p for (n, e), pieces in self._writes.items() if n == number and e < epoch for p in pieces]
+        earlier = merged((p.start, p.end) for (n, e), pieces in self._writes.items() if n == number and e < epoch for p in pieces)
         now = self._writes.get((number, epoch), [])
-        written: dict[int, Ranges] = {}
-        for piece in reads:
-            if piece.core not in written:
-                written[piece.core] = merged((p.start, p.end) for p in (*before, *now) if p in before or p.core == piece.core)
-            if not any(start <= piece.start and piece.end <= end for start, end in written[piece.core]):
-                entry = piece.entry
-                message = f"reads global memory bytes [{piece.start}, {piece.end}) of {_tensor(entry, number)}, which nothing has written"
-                self.faults.add("uninitialised", entry.op, message + where(entry.op, entry.iteration))
-                return
+        for core, of_core in itertools.groupby(sorted(reads, key=lambda piece: (piece.core, piece.start)), lambda piece: piece.core):
+            written = merged([*earlier, *((p.start, p.end) for p in now if p.core == core)])
+            starts = [start for start, _ in written]
+            for piece in of_core:
+                at = bisect_right(starts, piece.start) - 1
+                if at < 0 or piece.end > written[at][1]:
+                    self._report_unwritten(number, piece)
+                    return
+
+    def _report_unwritten(self, number: int, piece: _Piece) -> None:
+        op = piece.entry.op
+        message = f"reads global memory bytes [{piece.start}, {piece.end}) of {_tensor(piece.entry, number)}, which nothing has written"
+        self.faults.add("uninitialised", op, message + where(op, piece.entry.iteration))
 
     def _report(self, first: _Piece, second: _Piece, verb: str, start: int, end: int) -> None:
         one, two = first.entry, second.entry
