@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from ge_compiler.dialects.diagnostics import collect_remarks
 from ge_compiler.dialects.parser import parse_module
 from ge_compiler.dialects.target import target_of
 from ge_compiler.dialects.verifier import verify_module
@@ -109,3 +110,14 @@ def test_turns_that_start_again_in_every_block(slots: int, ahead: int, trips: in
 def test_turns_that_start_again_where_they_would_go_on() -> None:
     text = check(kernel(2, 1, 3, 40, "%turn = arith.addi %k, %c0 : index"))
     assert numbers(text, "wait_flag", "x_free") == ["%s", "0"]
+
+
+def test_cores_with_fewer_blocks_drain_other_slots() -> None:
+    # 33 blocks on 32 cores, three trips each: the first core ends at another slot than the others, and nothing but flags is removed.
+    module = kernel(2, 1, 2, 33, "%blocks = arith.muli %t, %c3 : index\n%turn = arith.addi %blocks, %k : index")
+    with collect_remarks() as remarks:
+        RemoveRedundantSyncPass().apply(Context(), module)
+    assert [remark.code for remark in remarks] == []
+    assert "npu.block_idx" in str(module)
+    AllocateEventsPass().apply(Context(), module)
+    assert faults(module) == []

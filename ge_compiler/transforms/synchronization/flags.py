@@ -22,7 +22,7 @@ from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.tile import GridOp
 from ge_compiler.transforms.synchronization.dependences import Order, Slots
 from ge_compiler.transforms.synchronization.insertions import Insertions, Rank
-from ge_compiler.transforms.synchronization.structure import Structure, blocks_of_a_core
+from ge_compiler.transforms.synchronization.structure import Structure, blocks_of
 from ge_compiler.transforms.synchronization.turns import Turns
 
 
@@ -54,7 +54,7 @@ class Flags:
             return [*_first_numbers(slots)]
         fewest, most = turns.trips or 0, turns.trips or 0
         if isinstance(turns.outermost, GridOp):
-            fewest, most = blocks_of_a_core(turns.outermost, self._target)
+            fewest, most = (blocks_of(turns.outermost, self._target, core) for core in (self._target.cores - 1, 0))
         ends = [turns.first + turns.step * most + i for i in range(slots.ahead)]
         if fewest == most or turns.step == 0:
             return [end % turns.count for end in ends]

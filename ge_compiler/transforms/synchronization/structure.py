@@ -92,7 +92,6 @@ class Structure:
         return parent is not None and home is not None and home in {outer for outer, _ in self.chain(parent)}
 
 
-def blocks_of_a_core(grid: GridOp, target: NpuTarget) -> tuple[int, int]:
-    """How many blocks of a grid the idlest and the busiest core run."""
-    blocks = prod(grid.grid)
-    return blocks // target.cores, -(-blocks // target.cores)
+def blocks_of(grid: GridOp, target: NpuTarget, core: int) -> int:
+    """How many blocks of a grid run on a core; the first core has most, the last fewest."""
+    return max(0, -(-(prod(grid.grid) - core) // target.cores))

@@ -11,11 +11,11 @@ from collections import deque
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import islice, product
 
 from xdsl.dialects.scf import ForOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ge_compiler.dialects.buf import AtOp
 from ge_compiler.dialects.npu import (
     BlockIdxOp,
     CrossCoreFlagOp,
@@ -30,7 +30,8 @@ from ge_compiler.dialects.target import CUBE, VECTOR, NpuTarget
 from ge_compiler.dialects.tile import GridLoopOp, GridOp
 from ge_compiler.transforms.synchronization.accesses import Access, Instruction, Place
 from ge_compiler.transforms.synchronization.arithmetic import Values, evaluate
-from ge_compiler.transforms.synchronization.structure import Structure, blocks_of_a_core
+from ge_compiler.transforms.synchronization.cores import different_cores
+from ge_compiler.transforms.synchronization.structure import Structure, blocks_of
 
 
 class Kind(IntEnum):
@@ -117,22 +118,18 @@ class Unrolling:
 
 def record_all(structure: Structure, target: NpuTarget, found: Found, unrolling: Unrolling) -> list[Trace]:
     """
-    Traces that stand for all executions: of cores with most and fewest blocks, of loops of unknown length that run often, once and never.
+    Traces that stand for all executions: of cores that do not do the same, and of loops of unknown length that run often, once and never.
 
-    Where the blocks of different cores use different slots, of every core. Raises `Unprovable` if they cannot be followed.
+    Raises `Unprovable` if they cannot be followed.
     """
-    busiest = _record(structure, target, found, unrolling, {}, 0)
-    if len(busiest.open) > _MOST_OPEN_LOOPS:
-        raise Unprovable(busiest.open[_MOST_OPEN_LOOPS], "unknown-lengths", "is one loop too many of which the length is not known")
-    choices = [dict[Operation, int]()]
-    for loop in busiest.open:
-        choices = [{**choice, loop: trips} for choice in choices for trips in (unrolling.trips, 1, 0)]
-    for grid in (op for op in structure.positions if isinstance(op, GridOp)):
-        idlest, most = blocks_of_a_core(grid, target)
-        if idlest < most:
-            choices += [{**choice, grid: unrolling.of(idlest)} for choice in choices]
-    cores = range(target.cores if _depends_on_core(structure) else 1)
-    traces = [_record(structure, target, found, unrolling, choice, core) for core in cores for choice in choices]
+    traces: list[Trace] = []
+    for core in different_cores(structure, target):
+        often = _record(structure, target, found, unrolling, {}, core)
+        if len(often.open) > _MOST_OPEN_LOOPS:
+            raise Unprovable(often.open[_MOST_OPEN_LOOPS], "unknown-lengths", "is one loop too many of which the length is not known")
+        lengths = product((unrolling.trips, 1, 0), repeat=len(often.open))
+        rarely = (dict(zip(often.open, trips, strict=True)) for trips in islice(lengths, 1, None))
+        traces += [often, *(_record(structure, target, found, unrolling, trips, core) for trips in rarely)]
     return list({trace.signature(): trace for trace in traces}.values())
 
 
@@ -141,22 +138,6 @@ def _record(structure: Structure, target: NpuTarget, found: Found, unrolling: Un
     recorder = _Recorder(structure, target, found, unrolling, trips, core)
     recorder.run(structure.kernel.body.block)
     return Trace(recorder.items, tuple(target.units), recorder.matches, tuple(recorder.open))
-
-
-def _depends_on_core(structure: Structure) -> bool:
-    """Whether a slot, a flag's number or a loop's length depends on the core, or on the coordinates of a block."""
-    derived: set[SSAValue] = set()
-    for op in structure.kernel.walk():
-        depends = any(operand in derived for operand in op.operands)
-        if depends and isinstance(op, AtOp | SyncOp | ForOp):
-            return True
-        if depends:
-            derived.update(op.results)
-        elif isinstance(op, GridOp):
-            derived.update(op.points)
-        elif isinstance(op, BlockIdxOp):
-            derived.add(op.result)
-    return False
 
 
 @dataclass
@@ -226,8 +207,7 @@ class _Recorder:
                 self._values[target] = value
 
     def _grid(self, op: GridOp) -> None:
-        _, most = blocks_of_a_core(op, self._target)
-        for trip in range(self._trips.get(op, self._unrolling.of(most))):
+        for trip in range(self._unrolling.of(blocks_of(op, self._target, self._core))):
             block, point = self._core + trip * self._target.cores, list[int]()
             for extent in reversed(op.grid):
                 point.insert(0, block % extent)
