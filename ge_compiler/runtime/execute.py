@@ -202,7 +202,8 @@ class _Run:
             raise CompileError.at(op, f"@{name} executes itself")
         if name not in self._functions:
             self._compiling.add(name)
-            self._functions[name] = Function(op, self._table, self._machine.target.vec_per_cube)
+            has_tiles = op is not self._main and not op.function_type.outputs.data
+            self._functions[name] = Function(op, self._table, self._machine.target.vec_per_cube if has_tiles else 1)
             self._compiling.remove(name)
         return self._functions[name]
 

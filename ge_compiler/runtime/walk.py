@@ -98,13 +98,12 @@ class Frame:
             raise error if source_location(error.location) else CompileError.at(op, error.message, *error.notes) from error
 
     def _in_lanes(self, op: Operation, step: Step) -> Step:
-        """The step of a cluster: once for the cube, else in every lane. Outside grids there are no lanes yet."""
+        """The step of a cluster: once for the cube, else in every lane."""
         results, once = self.slots(op.results), is_cube_work(op)
 
         def run(r: Registers) -> None:
-            if not isinstance(r, LaneRegisters):
-                step(r)
-            elif once:
+            assert isinstance(r, LaneRegisters)
+            if once:
                 step(r.lanes[0])
                 for slot in results:
                     r[slot] = r.lanes[0][slot]
@@ -132,7 +131,10 @@ def noting(op: Operation, note: Callable[[], str]) -> Generator[None]:
 
 
 class Function:
-    """A compiled function: call it with one value per argument; it gives one value per result."""
+    """A compiled function: call it with one value per argument; it gives one value per result.
+
+    A kernel on a cluster runs in `lanes`; `@main`, which launches it, does not.
+    """
 
     def __init__(self, op: FuncOp, table: Table, lanes: int = 1) -> None:
         if len(op.body.blocks) != 1:
@@ -140,6 +142,7 @@ class Function:
                 op, f"@{op.sym_name.data} has no body to execute" if op.is_declaration else "only one block can be executed"
             )
         self.op = op
+        self._lanes = lanes
         frame = Frame(table, lanes)
         block = op.body.block
         self._arguments = frame.slots(block.args)
@@ -150,7 +153,7 @@ class Function:
         self._codes = frame.codes
 
     def __call__(self, *arguments: Any) -> list[Any]:
-        registers = self._initial.copy()
+        registers: Registers = self._initial.copy() if self._lanes == 1 else LaneRegisters(self._initial, self._lanes)
         for slot, value in zip(self._arguments, arguments, strict=True):
             registers[slot] = value
         self._code.run(registers)

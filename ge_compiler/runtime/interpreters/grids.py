@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ge_compiler.dialects import tile
-from ge_compiler.runtime.lanes import LaneRegisters
 from ge_compiler.runtime.machine import Machine
 from ge_compiler.runtime.walk import Frame, Registers, Step, Table, noting
 
@@ -39,7 +38,7 @@ def grid_table(machine: Machine, shuffler: random.Random | None) -> Table:
         return grid(op, frame, [blocks[core::cores] for core in range(min(cores, len(blocks)))], frame.slot(op.trip))
 
     def grid(op: tile.GridOp, frame: Frame, lives: Sequence[Sequence[_Block]], trip: int | None) -> Step:
-        slots, code, lanes = frame.slots(op.points), frame.code(op.body.block), frame.lanes
+        slots, code = frame.slots(op.points), frame.code(op.body.block)
 
         def step(r: Registers) -> None:
             order = list(lives)
@@ -53,7 +52,7 @@ def grid_table(machine: Machine, shuffler: random.Random | None) -> Table:
                     if trip is not None:
                         r[trip] = count
                     with noting(op, lambda block=block: f"in block {block.point} of this grid"):
-                        code.run(r if lanes == 1 else LaneRegisters(r, lanes))
+                        code.run(r)
 
         return step
 
