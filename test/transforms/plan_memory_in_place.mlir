@@ -71,3 +71,17 @@ func.func private @loop(%x: memref<4x8xf32>, %out: memref<4x8xf32>, %n: index) {
   }
   func.return
 }
+
+// The last op of a block is not the last that needs a buffer from before the grid.
+// CHECK-LABEL: func.func private @blocks
+func.func private @blocks(%x: memref<4x8xf32>) {
+  // CHECK: buf.at "kept" [0]
+  %kept = buf.alloc "kept" : !t
+  tile.load %x[0, 0] valid [4, 8] into %kept : memref<4x8xf32> into !t
+  tile.grid_loop %t (%i) in (64) {
+    // CHECK: buf.at "a" [128]
+    %a = buf.alloc "a" : !t
+    tile.exp %kept into %a : !t into !t
+  }
+  func.return
+}

@@ -107,7 +107,7 @@ def _overwrites(op: Operation, result: Held) -> bool:
 
 def _gives_way(operand: Held, result: Held, maker: Operation) -> bool:
     """Whether `maker` is the last that needs `operand`, and the first that needs `result`, which has the same type."""
-    same = operand.op.result.type == result.op.result.type and operand.slots == 1
+    same = operand.op.result.type == result.op.result.type and operand.slots == 1 and operand.op.parent is maker.parent
     return same and operand.touches[-1] is maker and operand.request.end == result.request.first + 1
 
 
