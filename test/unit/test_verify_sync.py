@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,6 +28,7 @@ from ge_compiler.runtime.checks.footprints import ChipView, GlobalObject, Global
 from ge_compiler.runtime.checks.recorder import Recorder
 from ge_compiler.runtime.checks.replay import Replay
 
+ROOT = Path(__file__).parents[2]
 TARGET = load_target("Ascend910A")
 
 
@@ -189,6 +192,15 @@ def test_checking_changes_nothing() -> None:
     before = str(module)
     check_sync(kernels(module)[0], TARGET)
     assert str(module) == before
+
+
+def test_the_inserter_shares_no_code_with_the_checker() -> None:
+    transforms = ROOT / "ge_compiler/transforms"
+    names = ("insert_sync", "remove_redundant_sync", "allocate_events")
+    inserter = [*(transforms / f"{name}.py" for name in names), *(transforms / "synchronization").rglob("*.py")]
+    checker = [transforms / "verify_sync.py", *(ROOT / "ge_compiler/runtime/checks").rglob("*.py")]
+    assert [path for path in inserter if "runtime.checks" in path.read_text() or "verify_sync" in path.read_text()] == []
+    assert [path for path in checker if re.search("synchronization|insert_sync|ge_compiler.transforms", path.read_text())] == []
 
 
 def test_checking_imports_no_numpy() -> None:
