@@ -133,7 +133,7 @@ class _Allocator:
                 event.base = free
                 free += event.size
             elif (shared := self._shared_base(event, limit)) is not None:
-                event.base = shared
+                event.base, free = shared, max(free, shared + event.size)
             else:
                 return False
         return True

@@ -76,3 +76,44 @@ func.func private @shared(%x: memref<4x8xf32>) {
   func.return
 }
 }
+
+// -----
+
+!t = memref<4x8xf32, #npu.mem<ub>>
+builtin.module attributes {ge.target = "Ascend910A"} {
+// "b" does not fit behind "a", and shares its last number; the free number that it takes too is not given to "c" unseen.
+// CHECK-LABEL: func.func private @shared_in_part
+func.func private @shared_in_part(%x: memref<4x8xf32>) {
+  npu.set_flag <mte2>, <v>[0] event "a"
+  npu.set_flag <mte2>, <v>[1] event "a"
+  npu.set_flag <mte2>, <v>[2] event "a"
+  npu.set_flag <mte2>, <v>[3] event "a"
+  npu.set_flag <mte2>, <v>[4] event "a"
+  npu.set_flag <mte2>, <v>[5] event "a"
+  npu.set_flag <mte2>, <v>[6] event "a"
+  npu.wait_flag <mte2>, <v>[6] event "a"
+  npu.set_flag <v>, <mte2>[0] event "back"
+  npu.wait_flag <v>, <mte2>[0] event "back"
+  // CHECK: npu.wait_flag <v>, <mte2>[0]
+  // CHECK-NEXT: npu.set_flag <mte2>, <v>[6]
+  // CHECK-NEXT: npu.set_flag <mte2>, <v>[7]
+  npu.set_flag <mte2>, <v>[0] event "b"
+  npu.set_flag <mte2>, <v>[1] event "b"
+  npu.wait_flag <mte2>, <v>[0] event "b"
+  // CHECK: npu.set_flag <v>, <mte2>[1]
+  npu.set_flag <v>, <mte2>[0] event "back_1"
+  npu.wait_flag <v>, <mte2>[0] event "back_1"
+  // CHECK-NEXT: npu.wait_flag <v>, <mte2>[1]
+  // CHECK-NEXT: npu.set_flag <mte2>, <v>[6]
+  npu.set_flag <mte2>, <v>[0] event "c"
+  npu.wait_flag <mte2>, <v>[0] event "c"
+  npu.wait_flag <mte2>, <v>[1] event "b"
+  npu.wait_flag <mte2>, <v>[0] event "a"
+  npu.wait_flag <mte2>, <v>[1] event "a"
+  npu.wait_flag <mte2>, <v>[2] event "a"
+  npu.wait_flag <mte2>, <v>[3] event "a"
+  npu.wait_flag <mte2>, <v>[4] event "a"
+  npu.wait_flag <mte2>, <v>[5] event "a"
+  func.return
+}
+}
