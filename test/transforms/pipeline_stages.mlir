@@ -94,3 +94,24 @@ func.func private @skewed(%x: tensor<16x70xf16>, %w: tensor<70x16xf16>, %out: te
   }
   func.return
 }
+
+// A loop that carries nothing yet, from block to block other bounds.
+// CHECK-LABEL: func.func private @bounds
+func.func private @bounds(%x: tensor<16x70xf16>, %from: index, %to: index) attributes {schedule = #tile.schedule<l1 = 3, skew = 1>} {
+  %c32 = arith.constant 32 : index
+  // CHECK: %end = arith.addi %to, %c32 : index
+  // CHECK-NEXT: %undef = tile.undef :
+  // CHECK-NEXT: scf.for %k = %from to %end step %c32 iter_args(%a_before = %undef)
+  scf.for %k = %from to %to step %c32 {
+    // CHECK: %a = tile.load %x[0, %k] valid [16, %extent] {slots = 3 : i64}
+    %a = tile.load %x[0, %k] valid [16, 32] : tensor<16x70xf16> to !a1
+    // CHECK: %to_1 = arith.select %present_1, %c32, %from : index
+    // CHECK-NEXT: scf.for %q = %from to %to_1 step %c32 {
+    scf.for %q = %from to %c32 step %c32 {
+      // CHECK-NEXT: tile.move %a_before[0, 0]
+      %a0 = tile.move %a[0, 0] valid [16, 16] : !a1 to !a0
+    }
+    // CHECK: scf.yield %a :
+  }
+  func.return
+}

@@ -38,6 +38,22 @@ func.func private @beside(%x: tensor<16x64xf16>) attributes {schedule = #tile.sc
 
 // -----
 
+!a1 = tensor<16x32xf16, #npu.mem<l1>>
+
+func.func private @counter(%x: tensor<16x64xf16>) attributes {schedule = #tile.schedule<l1 = 2, skew = 1>} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  // expected-error@+1 {{'scf.for' op carries a value that one trip more would change; with skew = 1, a loop carries tiles only}}
+  scf.for %k = %c0 to %c32 step %c32 iter_args(%count = %c0) -> (index) {
+    %a = tile.load %x[0, %k] valid [16, 32] : tensor<16x64xf16> to !a1
+    %next = arith.addi %count, %c32 : index
+    scf.yield %next : index
+  }
+  func.return
+}
+
+// -----
+
 func.func private @number(%x: tensor<16x64xf16>) {
   // expected-error@+1 {{'tile.load' op has a positive number of slots while it makes a value; a buffer's are on its buf.alloc}}
   %a = tile.load %x[0, 0] valid [16, 32] {slots = 0} : tensor<16x64xf16> to tensor<16x32xf16, #npu.mem<l1>>

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.arith import AddiOp, CmpiOp, SelectOp, SubiOp
-from xdsl.dialects.builtin import IndexType, i1
+from xdsl.dialects.builtin import IndexType, TensorType, i1
 from xdsl.dialects.scf import ForOp, YieldOp
 from xdsl.ir import Operation, SSAValue
 
@@ -68,13 +68,15 @@ def _check(loop: ForOp, loads: Sequence[LoadOp]) -> None:
     for load in loads:
         if load.slot_count < 2:
             raise CompileError.at(load, "must have a slot to load into while another is read; with skew = 1, l1 is at least 2")
+    if any(not isinstance(value.type, TensorType) for value in loop.iter_args):
+        raise CompileError.at(loop, "carries a value that one trip more would change; with skew = 1, a loop carries tiles only")
     for op in loop.body.block.ops:
         if op not in loads and not isinstance(op, ForOp | YieldOp) and not _is_index_arithmetic(op):
             raise CompileError.at(op, "stands beside the loads of a loop with skew = 1, where only an inner loop can be absent from a trip")
 
 
 def _is_index_arithmetic(op: Operation) -> bool:
-    return not op.regions and all(value.type in (IndexType(), i1) for value in (*op.operands, *op.results))
+    return not op.regions and bool(op.results) and all(value.type in (IndexType(), i1) for value in (*op.operands, *op.results))
 
 
 def _end(loop: ForOp, insert: Inserter, constants: Constants) -> SSAValue:
@@ -105,7 +107,7 @@ def _producer(loop: ForOp, work: Sequence[Operation], constants: Constants) -> d
             loaded[op] = insert(load, op.results[0].name_hint).results[0]
             load.location = op.location
         elif _is_index_arithmetic(op):
-            insert(op.clone(copies), op.results[0].name_hint if op.results else None)
+            insert(op.clone(copies), op.results[0].name_hint)
     return loaded
 
 
@@ -140,7 +142,7 @@ def _carry(loop: ForOp, loads: Sequence[LoadOp], loaded: dict[Operation, SSAValu
     Inserter(last)(YieldOp(*last.operands, *(loaded[load] for load in loads)))
     _erase(last)
     for op in reversed(list(block.ops)):
-        if op.results and _is_index_arithmetic(op) and not any(result.uses for result in op.results):
+        if _is_index_arithmetic(op) and not any(result.uses for result in op.results):
             _erase(op)
 
 
