@@ -142,13 +142,19 @@ def load_target(name: str) -> NpuTarget:
     return _parse(file.read_text(encoding="utf-8"), f"{name}.toml")
 
 
-def target_of(module: ModuleOp) -> NpuTarget:
-    """The target that `module` names in `ge.target`, else the default one."""
+def target_name_of(module: ModuleOp) -> str:
+    """What `module` names in `ge.target`, else the default target. Raises `CompileError` where that is not a string."""
     name = module.attributes.get(TARGET_ATTRIBUTE)
     if name is not None and not isinstance(name, StringAttr):
         raise CompileError.at(module, f"attribute {TARGET_ATTRIBUTE} must be a string, got {name}")
+    return DEFAULT_TARGET if name is None else name.data
+
+
+def target_of(module: ModuleOp) -> NpuTarget:
+    """The target that `module` names in `ge.target`, else the default one."""
+    name = target_name_of(module)
     try:
-        return load_target(DEFAULT_TARGET if name is None else name.data)
+        return load_target(name)
     except CompileError as error:
         # The line of a table file is worth more than the module's.
         raise error if error.location != UNKNOWN_LOC else CompileError(error.message, module.location) from error

@@ -7,7 +7,7 @@ import inspect
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -16,7 +16,7 @@ from xdsl.ir import Attribute
 
 from ge_compiler.dialects import LEVELS
 from ge_compiler.dialects.diagnostics import CompileError
-from ge_compiler.dialects.target import load_target
+from ge_compiler.dialects.target import DEFAULT_TARGET, available_targets, load_target, target_name_of, target_of
 from ge_compiler.dialects.types import shaped_type
 from ge_compiler.runtime.signature import FLOATS, Array, Signature, TensorSpec
 from ge_compiler.tools.api import Program, compile_module, make_options
@@ -62,7 +62,7 @@ def add_compilation_options(parser: argparse.ArgumentParser) -> None:
         metavar="SPEC",
         help="an input: x=f16[32,768], x=f16[32,768]=rand:0, x=@x.npy (repeat)",
     )
-    add("--target", metavar="NAME", help="the chip to compile for")
+    add("--target", metavar="NAME", help=f"{', '.join(available_targets())}, or a table file CHIP.toml (default: {DEFAULT_TARGET})")
     add("--dtype", choices=FLOATS, help="the dtype of the model's floats (default: that of the floating inputs)")
     add("--seed", type=int, default=0, metavar="N", help="the seed under which the model is made (default: 0)")
     add(
@@ -132,7 +132,11 @@ def program_of_module(options: argparse.Namespace, progress: Progress, stop: str
         raise CompileError(f"cannot read {options.model}: {error.strerror}") from None
     module = parse_module(text, options.model)
     weights = load_beside(module, options.model)
-    program = compile_module(module, weights, _options_of(options), _signature_of(module_main(module)), stop=stop)
+    chosen = _options_of(options)
+    if options.target is None:
+        target_of(module)  # a name that is wrong is reported with the module's line
+        chosen = replace(chosen, target=target_name_of(module))
+    program = compile_module(module, weights, chosen, _signature_of(module_main(module)), stop=stop)
     progress.done(f"compiled {options.model} for {program.options.target}")
     return program
 

@@ -21,12 +21,13 @@ Gec = Callable[..., Any]
 TINY = ("models.py:Tiny", "--input", "x=f16[5,24]")
 
 
-def test_the_report_says_what_was_made(gec: Gec) -> None:
-    outcome = gec("compile", *TINY, "-o", "m.om")
+@pytest.mark.parametrize(("options", "chip"), [([], "Ascend910B2"), (["--target", "Ascend910A"], "Ascend910A")])
+def test_the_report_says_what_was_made(options: list[str], chip: str, gec: Gec) -> None:
+    outcome = gec("compile", *TINY, "-o", "m.om", *options)
     assert outcome.status == 0
     line = 1 + next(i for i, text in enumerate(Path("models.py").read_text().splitlines()) if "gelu" in text)
     for words in (
-        "models.py:Tiny for Ascend910A: x=f16[5,24] -> y=f16[5,24]",
+        f"models.py:Tiny for {chip}: x=f16[5,24] -> y=f16[5,24]",
         "3 operators imported",
         f"fc1   MatMulV2  tensor<5x40xf16>  models.py:{line}",
         "2 kernels formed, 2 launches",
@@ -37,7 +38,7 @@ def test_the_report_says_what_was_made(gec: Gec) -> None:
         "next: gec run m.om --golden torch",
     ):
         assert words in outcome.out
-    assert "gec: compiled for Ascend910A" in outcome.err
+    assert f"gec: compiled for {chip}" in outcome.err
 
 
 def test_the_report_as_json(gec: Gec) -> None:
@@ -70,10 +71,12 @@ def test_tile_sizes_are_taken_and_the_rest_is_chosen(gec: Gec) -> None:
     assert first["m"] >= 1
 
 
-def test_an_illegal_tile_size_shows_who_holds_the_bytes(gec: Gec) -> None:
-    outcome = gec("compile", "models.py:Large", "--input", "x=f16[1024,1024]", "--tiling", "MatMulV2=m:512,n:512")
+@pytest.mark.parametrize(("chip", "limit"), [("Ascend910A", "262144"), ("Ascend910B2", "131072")])
+def test_an_illegal_tile_size_shows_who_holds_the_bytes(chip: str, limit: str, gec: Gec) -> None:
+    sizes = ("--input", "x=f16[1024,1024]", "--tiling", "MatMulV2=m:512,n:512", "--target", chip)
+    outcome = gec("compile", "models.py:Large", *sizes)
     assert outcome.status == 1
-    for words in ("needs", "262144", "total", "limit", "smallest fix", "models.py:"):
+    for words in ("needs", limit, "total", "limit", "smallest fix", "models.py:"):
         assert words in outcome.err
 
 
@@ -104,6 +107,17 @@ def test_a_module_below_ge_is_taken_from_where_it_is(gec: Gec, tmp_path: Path) -
     loaded = ge.load(tmp_path / "m.om")
     assert loaded.levels == ("tile", "buf", "npu")
     assert loaded.text("npu") == program.text("npu")
+
+
+def test_a_module_is_compiled_for_the_chip_that_it_names_unless_another_is_asked_for(gec: Gec, tmp_path: Path) -> None:
+    program = ge.compile(torch.nn.ReLU(), (torch.zeros(3, 8).half(),), target="Ascend910A")
+    (tmp_path / "m.mlir").write_text(program.text("ge"))
+    assert "m.mlir for Ascend910A:" in gec("compile", "m.mlir").out
+    assert "m.mlir for Ascend910B2:" in gec("compile", "m.mlir", "--target", "Ascend910B2").out
+    (tmp_path / "m.mlir").write_text(program.text("ge").replace("Ascend910A", "Ascend910C"))
+    outcome = gec("compile", "m.mlir")
+    assert outcome.status == 1
+    assert "m.mlir:1:1: error: unknown target 'Ascend910C'" in outcome.err
 
 
 def test_help_needs_no_torch_and_no_model(gec: Gec) -> None:
