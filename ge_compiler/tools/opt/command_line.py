@@ -57,7 +57,7 @@ def _add_passes(parser: argparse.ArgumentParser) -> None:
     pipeline = parser.add_mutually_exclusive_group()
     pipeline.add_argument("-p", "--passes", default="", metavar="PASSES", help="passes and pipelines, as 'a,b{x=1 y=2},to-tile'")
     pipeline.add_argument("--pass-pipeline", default="", metavar="PASSES", help="the same, in mlir-opt's form 'builtin.module(a,b)'")
-    add("--target", metavar="NAME", help="the chip to compile for; recorded in the module as 'ge.target'")
+    add("--target", metavar="NAME", help="a chip of --show-targets or a table file CHIP.toml; set as the module's 'ge.target'")
     add("--verify-each", default=True, action=argparse.BooleanOptionalAction, help="verify the module after every pass (default: yes)")
 
 
