@@ -1,7 +1,7 @@
 """Vector lanes in lock step: a cluster's stream is executed once, its vector work once for every lane.
 
 Registers of a cluster are one list for each lane. A value that is the same in all lanes reads as itself, others as `PerLane`; loops and
-grids move either without knowing. The cube's ops run in the first lane and share their results.
+grids move either without knowing. What runs once for all lanes runs in the first, and they share its results.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Operation
 
 from ge_compiler.dialects.diagnostics import CompileError, Note
@@ -51,10 +52,10 @@ class LaneRegisters(list[Any]):
             lane[slot] = value.values[i] if isinstance(value, PerLane) else value
 
 
-def is_cube_work(op: Operation) -> bool:
-    """Whether `op` works in the cube's memories, so that it runs once for all lanes."""
+def runs_once(op: Operation) -> bool:
+    """Whether `op` runs once for all lanes: it works in the cube's memories, or makes a tensor in global memory, which lanes share."""
     spaces = {mem_of(value.type).space for value in (*op.operands, *op.results) if is_shaped(value.type)}
-    return bool(spaces & CUBE_MEMORIES)
+    return isinstance(op, EmptyOp) or bool(spaces & CUBE_MEMORIES)
 
 
 def in_lane(error: CompileError, op: Operation, lane: int) -> CompileError:

@@ -18,7 +18,7 @@ from xdsl.traits import IsTerminator
 
 from ge_compiler.dialects import LEVELS
 from ge_compiler.dialects.diagnostics import CompileError, Note, source_location
-from ge_compiler.runtime.lanes import KNOWS_LANES, LaneRegisters, in_lane, is_cube_work
+from ge_compiler.runtime.lanes import KNOWS_LANES, LaneRegisters, in_lane, runs_once
 
 Registers = list[Any]
 Step = Callable[[Registers], None]
@@ -98,8 +98,8 @@ class Frame:
             raise error if source_location(error.location) else CompileError.at(op, error.message, *error.notes) from error
 
     def _in_lanes(self, op: Operation, step: Step) -> Step:
-        """The step of a cluster: once for the cube, else in every lane."""
-        results, once = self.slots(op.results), is_cube_work(op)
+        """The step of a cluster: once for all lanes, or in every lane."""
+        results, once = self.slots(op.results), runs_once(op)
 
         def run(r: Registers) -> None:
             assert isinstance(r, LaneRegisters)
