@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.parser import parse_module
+from ge_compiler.dialects.target import DEFAULT_TARGET, NpuTarget, load_target
 from ge_compiler.runtime.execute import execute
 
 UB = "memref<4x8xf32, #npu.mem<ub>>"
@@ -19,12 +21,27 @@ func.func @main(%x: {GM}, %out0: {GM}) attributes {{results = 1 : i64}} {{
 """
 
 
-def fault(body: str, main: str = MAIN, shape: tuple[int, ...] = (4, 8), check: bool = True) -> CompileError:
-    """The error of a kernel `@k(%x, %out)` with `body`, which starts at line 2."""
+def kernel(body: str, main: str = MAIN, target: NpuTarget | None = None) -> ModuleOp:
+    """A kernel `@k(%x, %out)` with `body`, which starts at line 2."""
+    chip = DEFAULT_TARGET if target is None else target.name
     text = f"func.func private @k(%x: {GM}, %out: {GM}) {{\n{body}\nfunc.return\n}}\n{main}"
+    return parse_module(f'module attributes {{ge.target = "{chip}"}} {{ {text} }}', "k.mlir")
+
+
+def fault(body: str, main: str = MAIN, check: bool = True, target: NpuTarget | None = None) -> CompileError:
+    """The error of that kernel."""
     with pytest.raises(CompileError) as caught:
-        execute(parse_module(text, "k.mlir"), [np.ones(shape, np.float32)], {}, check=check)
+        execute(kernel(body, main, target), [np.ones((4, 8), np.float32)], {}, check=check)
     return caught.value
+
+
+def notes(error: CompileError) -> list[str]:
+    return [note.message for note in error.notes]
+
+
+def in_first_lane(target: NpuTarget) -> list[str]:
+    """What a fault of vector work says where there are several lanes."""
+    return ["on vector lane 0"] if target.vec_per_cube > 1 else []
 
 
 def load(to: str, source: str = "%x") -> str:
@@ -47,12 +64,12 @@ def lines(*text: str) -> str:
     return "\n".join(text)
 
 
-def test_reading_what_nothing_has_written() -> None:
-    error = fault(lines(at("a", 0), at("b", 128), load("%a"), add("%a", "%b", "%a"), store("%a")))
+def test_reading_what_nothing_has_written(target: NpuTarget) -> None:
+    error = fault(lines(at("a", 0), at("b", 128), load("%a"), add("%a", "%b", "%a"), store("%a")), target=target)
     assert str(error).splitlines()[0] == (
         "k.mlir:5:1: error: 'npu.vadd' op operand #1 reads ub bytes [128, 256) of buffer \"b\", which nothing has written"
     )
-    assert [note.message for note in error.notes] == ["in this launch of @k"]
+    assert notes(error) == [*in_first_lane(target), "in this launch of @k"]
 
 
 def test_reading_what_another_buffer_has_overwritten() -> None:
@@ -81,8 +98,10 @@ def test_a_slot_that_does_not_exist() -> None:
     assert fault(body).message == "'buf.at' op \"a\" has slots 0 to 1, got slot 2"
 
 
-def test_a_buffer_outside_its_memory() -> None:
-    assert fault(at("a", 262144 - 64)).message == "'buf.at' op \"a\" lies at bytes [262080, 262208) of ub, which has 262144"
+@pytest.mark.parametrize(("chip", "size"), [("Ascend910A", 262144), ("Ascend910B2", 196608)])
+def test_a_buffer_outside_its_memory(chip: str, size: int) -> None:
+    error = fault(at("a", size - 64), target=load_target(chip))
+    assert error.message == f"'buf.at' op \"a\" lies at bytes [{size - 64}, {size + 64}) of ub, which has {size}"
 
 
 @pytest.mark.parametrize("check", [True, False])
@@ -156,7 +175,7 @@ def test_padding_of_fractals_is_not_read(space: str, kind: str, written: tuple[i
     assert caught.value.message == f"'npu.load2d' op the source reads {place} of buffer \"t\", which nothing has written"
 
 
-def test_a_block_does_not_see_what_another_left() -> None:
+def test_a_block_does_not_see_what_another_left(target: NpuTarget) -> None:
     body = lines(
         "%c0 = arith.constant 0 : index",
         "tile.forall (%i) in (3) {",
@@ -168,15 +187,15 @@ def test_a_block_does_not_see_what_another_left() -> None:
         store("%a"),
         "}",
     )
-    error = fault(body)
+    error = fault(body, target=target)
     assert 'of buffer "a", which nothing has written' in error.message
-    assert [note.message for note in error.notes] == ["in block (1,) of this grid", "in this launch of @k"]
+    assert notes(error) == [*in_first_lane(target), "in block (1,) of this grid", "in this launch of @k"]
 
 
-def test_a_core_sees_what_its_own_block_left() -> None:
+def test_a_core_sees_what_its_own_block_left(target: NpuTarget) -> None:
     body = lines(
         "%c0 = arith.constant 0 : index",
-        "tile.grid_loop %t (%i) in (33) {",
+        f"tile.grid_loop %t (%i) in ({target.cores + 1}) {{",
         at("a", 0),
         "%first = arith.cmpi eq, %t, %c0 : index",
         "scf.if %first {",
@@ -185,11 +204,10 @@ def test_a_core_sees_what_its_own_block_left() -> None:
         store("%a"),
         "}",
     )
-    text = f"func.func private @k(%x: {GM}, %out: {GM}) {{\n{body}\nfunc.return\n}}\n{MAIN}"
-    (y,) = execute(parse_module(text), [np.ones((4, 8), np.float32)], {})
+    (y,) = execute(kernel(body, target=target), [np.ones((4, 8), np.float32)], {})
     assert (y == 1).all()
-    other = fault(body.replace("%t, %c0", "%i, %c0"))
-    assert [note.message for note in other.notes] == ["in block (1,) of this grid", "in this launch of @k"]
+    other = fault(body.replace("%t, %c0", "%i, %c0"), target=target)
+    assert notes(other) == [*in_first_lane(target), "in block (1,) of this grid", "in this launch of @k"]
 
 
 def test_a_launch_does_not_see_what_another_left() -> None:
@@ -238,12 +256,12 @@ func.func @main(%x: {GM}, %out0: {GM}) attributes {{results = 1 : i64}} {{
 COPY = lines(at("t", 0), load("%t"), store("%t"))
 
 
-def test_overlapping_buffers_in_global_memory() -> None:
-    error = fault(COPY, MAIN_WITH_ARENA)
+def test_overlapping_buffers_in_global_memory(target: NpuTarget) -> None:
+    error = fault(COPY, MAIN_WITH_ARENA, target=target)
     assert error.message == (
         '\'npu.load\' op the source reads gm bytes [64, 128) through buffer "h", but they were last written through buffer "g"'
     )
-    assert [note.message for note in error.notes] == ['last written here, through "g"', "in this launch of @k"]
+    assert notes(error) == ['last written here, through "g"', *in_first_lane(target), "in this launch of @k"]
 
 
 def test_a_result_that_is_not_written_whole() -> None:
@@ -295,6 +313,34 @@ def test_division_by_zero_and_a_loop_that_stands_still() -> None:
     zero = "%c0 = arith.constant 0 : index"
     assert fault(lines(zero, "%q = arith.divsi %c0, %c0 : index")).message == "'arith.divsi' op divides 0 by zero"
     assert "the step of a loop must be positive, got 0" in fault(lines(zero, "scf.for %i = %c0 to %c0 step %c0 {", "}")).message
+
+
+LANES = lines(
+    at("a", 0),
+    "%c0 = arith.constant 0 : index",
+    "%c2 = arith.constant 2 : index",
+    "%lane = npu.sub_block_idx",
+    "%row = arith.muli %lane, %c2 : index",
+    f"%p = memref.subview %a[0, 0] [2, 8] [1, 1] : {UB} to memref<2x8xf32, strided<[8, 1]>, #npu.mem<ub>>",
+    f"%xs = memref.subview %x[%row, 0] [2, 8] [1, 1] : {GM} to memref<2x8xf32, strided<[8, 1], offset: ?>>",
+    f"%os = memref.subview %out[%row, 0] [2, 8] [1, 1] : {GM} to memref<2x8xf32, strided<[8, 1], offset: ?>>",
+    "npu.load <nd> ins(%xs : memref<2x8xf32, strided<[8, 1], offset: ?>>) outs(%p : memref<2x8xf32, strided<[8, 1]>, #npu.mem<ub>>)",
+    "npu.store ins(%p : memref<2x8xf32, strided<[8, 1]>, #npu.mem<ub>>) outs(%os : memref<2x8xf32, strided<[8, 1], offset: ?>>)",
+)
+
+
+def test_every_lane_does_its_own_rows_in_its_own_memory() -> None:
+    x = np.arange(32, dtype=np.float32).reshape(4, 8)
+    (y,) = execute(kernel(LANES, target=load_target("Ascend910B2")), [x], {})
+    assert np.array_equal(y, x)
+    error = fault(LANES, target=load_target("Ascend910A"))
+    assert error.message == "'func.return' op result #0 of @main reads gm bytes [64, 128) of buffer \"%out0\", which nothing has written"
+
+
+def test_a_fault_names_its_lane() -> None:
+    error = fault(LANES.replace("arith.constant 2 : index", "arith.constant 3 : index"), target=load_target("Ascend910B2"))
+    assert error.message == "'memref.subview' op the subview (%x): elements [3, 5) of dimension 0 are out of bounds, it is 4x8"
+    assert notes(error) == ["on vector lane 1", "in this launch of @k"]
 
 
 def test_an_op_without_a_meaning() -> None:

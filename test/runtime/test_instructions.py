@@ -14,6 +14,7 @@ import pytest
 from ge_compiler.dialects.functions import NATIVE
 from ge_compiler.dialects.npu import NPU, InstructionOp
 from ge_compiler.dialects.parser import parse_module
+from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.runtime.execute import Statistics, execute
 
 Array = npt.NDArray[Any]
@@ -33,10 +34,21 @@ def on_chip(shape: Sequence[int], kind: str, space: str) -> str:
     return f"memref<{shape[0]}x{shape[1]}x{kind}, #npu.mem<{space}>>"
 
 
+def on(target: NpuTarget, text: str) -> str:
+    """The module `text` for `target`."""
+    return f'module attributes {{ge.target = "{target.name}"}} {{ {text} }}'
+
+
+def pipe(target: NpuTarget, name: str) -> str:
+    """How `target` writes a pipe that is the vector core's where there are two kinds of cores."""
+    return f"aiv.{name}" if target.is_split else name
+
+
 class Kernel:
     """The text of one kernel: a line for each instruction, each tile in a buffer of its own that is larger than its extents."""
 
-    def __init__(self) -> None:
+    def __init__(self, target: NpuTarget) -> None:
+        self.target = target
         self.lines = ["%true = arith.constant true", "%false = arith.constant false"]
         self._used: dict[str, int] = {}
         self._count = 0
@@ -66,8 +78,15 @@ class Kernel:
         return self.run(f"load <{how}>", [(value, in_gm(array))], self.tile(shape, element(array), space))
 
     def execute(self, inputs: Sequence[Array], result: tuple[str, str], expected: Array) -> Array:
-        """Store `result`, of the type and shape of `expected`, and run."""
-        self.run("store", [result], ("%out", in_gm(expected)))
+        """Bring `result`, of the type and shape of `expected`, to global memory, and run."""
+        out = "%out", in_gm(expected)
+        if "<l0c>" not in result[1]:
+            self.run("store", [result], out)
+        elif self.target.is_split:
+            self.run("fixpipe", [result], out)
+        else:
+            tile = self.tile((expected.shape[0], expected.shape[1]), element(expected), "ub")
+            self.run("store", [self.run("fixpipe", [result], tile)], out)
         arguments = ", ".join([*(f"%x{i}: {in_gm(x)}" for i, x in enumerate(inputs)), f"%out: {in_gm(expected)}"])
         types = ", ".join(map(in_gm, inputs))
         values = ", ".join(f"%x{i}" for i in range(len(inputs)))
@@ -81,8 +100,13 @@ func.func @main({arguments}) attributes {{results = 1 : i64}} {{
   fused.launch @k({values}) into (%out) on aicore {{ops = ["Add"], op_name = "k"}} : ({types}) into ({in_gm(expected)})
   func.return
 }}"""
-        (actual,) = execute(parse_module(text, "k.mlir"), inputs, {})
+        (actual,) = execute(parse_module(on(self.target, text), "k.mlir"), inputs, {})
         return actual
+
+
+@pytest.fixture
+def kernel(target: NpuTarget) -> Kernel:
+    return Kernel(target)
 
 
 def small_integers(shape: tuple[int, ...], dtype: npt.DTypeLike, seed: int = 0) -> Array:
@@ -95,8 +119,7 @@ SHAPES = [(1, 1), (16, 32), (17, 33), (5, 100), (40, 7)]
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8, np.int16, np.int32])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_load_and_store(shape: tuple[int, int], dtype: npt.DTypeLike) -> None:
-    kernel = Kernel()
+def test_load_and_store(kernel: Kernel, shape: tuple[int, int], dtype: npt.DTypeLike) -> None:
     x = small_integers(shape, dtype)
     assert np.array_equal(kernel.execute([x], kernel.load("%x0", x, "ub"), x), x)
 
@@ -104,8 +127,9 @@ def test_load_and_store(shape: tuple[int, int], dtype: npt.DTypeLike) -> None:
 @pytest.mark.parametrize(("a", "b"), [(np.float16, "f32"), (np.int8, "i32")])
 @pytest.mark.parametrize(("m", "n", "k"), [(16, 16, 32), (1, 1, 1), (33, 20, 50), (3, 70, 17), (48, 64, 128)])
 @pytest.mark.parametrize(("transpose_a", "transpose_b"), [(False, False), (False, True), (True, False), (True, True)])
-def test_mmad_from_global_memory(a: npt.DTypeLike, b: str, m: int, n: int, k: int, transpose_a: bool, transpose_b: bool) -> None:
-    kernel = Kernel()
+def test_mmad_from_global_memory(
+    kernel: Kernel, a: npt.DTypeLike, b: str, m: int, n: int, k: int, transpose_a: bool, transpose_b: bool
+) -> None:
     x, y = small_integers((m, k), a), small_integers((k, n), a, seed=1)
     x_in, y_in = (x.T.copy() if transpose_a else x), (y.T.copy() if transpose_b else y)
     kind = element(x)
@@ -116,21 +140,18 @@ def test_mmad_from_global_memory(a: npt.DTypeLike, b: str, m: int, n: int, k: in
     kernel.run("load2d", [kernel.load("%x1", y_in, "l1")], right, " {transpose}" if transpose_b else "")
     kernel.run("mmad", [left, right], total, " init %true")
     kernel.run("mmad", [left, right], total, " init %false")
-    out = kernel.run("fixpipe", [total], kernel.tile((m, n), b, "ub"))
     expected = 2 * (x.astype(np.float64) @ y.astype(np.float64))
-    actual = kernel.execute([x_in, y_in], out, np.zeros((m, n), np.int32 if b == "i32" else np.float32))
+    actual = kernel.execute([x_in, y_in], total, np.zeros((m, n), np.int32 if b == "i32" else np.float32))
     assert np.array_equal(actual, expected)
 
 
-def test_mmad_accumulates_in_f32() -> None:
-    kernel = Kernel()
+def test_mmad_accumulates_in_f32(kernel: Kernel) -> None:
     x, y = np.full((1, 2), 2048, np.float16), np.array([[1], [0.5]], np.float16)
     left, right, total = kernel.tile((1, 2), "f16", "l0a"), kernel.tile((2, 1), "f16", "l0b"), kernel.tile((1, 1), "f32", "l0c")
     kernel.run("load2d", [kernel.load("%x0", x, "l1")], left)
     kernel.run("load2d", [kernel.load("%x1", y, "l1")], right)
     kernel.run("mmad", [left, right], total, " init %true")
-    out = kernel.run("fixpipe", [total], kernel.tile((1, 1), "f32", "ub"))
-    assert kernel.execute([x, y], out, np.zeros((1, 1), np.float32)) == 3072
+    assert kernel.execute([x, y], total, np.zeros((1, 1), np.float32)) == 3072
 
 
 MODELS: dict[str, Callable[..., Any]] = {
@@ -163,8 +184,8 @@ MODELS: dict[str, Callable[..., Any]] = {
         if function.operands == 2 or shapes[0] == (17, 33)
     ],
 )
-def test_vector_functions(name: str, kind: str, shapes: Sequence[tuple[int, int]]) -> None:
-    kernel, function = Kernel(), NATIVE[name]
+def test_vector_functions(kernel: Kernel, name: str, kind: str, shapes: Sequence[tuple[int, int]]) -> None:
+    function = NATIVE[name]
     dtype = np.dtype(np.int32 if kind == "i32" else np.float32)
     rng = np.random.default_rng(3)
     inputs = [(rng.uniform(0.1, 9, shape) if kind == "f32" else rng.integers(-99, 99, shape)).astype(dtype) for shape in shapes]
@@ -182,8 +203,7 @@ def test_vector_functions(name: str, kind: str, shapes: Sequence[tuple[int, int]
         assert np.all(np.abs(actual - expected) <= 2.0**-22 * np.abs(expected))
 
 
-def test_a_vector_instruction_may_write_its_operand() -> None:
-    kernel = Kernel()
+def test_a_vector_instruction_may_write_its_operand(kernel: Kernel) -> None:
     x = small_integers((17, 9), np.float32)
     held = kernel.load("%x0", x, "ub")
     kernel.run("vadd", [held, held], held)
@@ -192,29 +212,26 @@ def test_a_vector_instruction_may_write_its_operand() -> None:
 
 
 @pytest.mark.parametrize("source", [np.float16, np.float32, np.int32, np.int16, np.int8])
-@pytest.mark.parametrize("target", [np.float16, np.float32, np.int32, np.int16, np.int8])
-def test_vconv(source: npt.DTypeLike, target: npt.DTypeLike) -> None:
-    kernel = Kernel()
+@pytest.mark.parametrize("wanted", [np.float16, np.float32, np.int32, np.int16, np.int8])
+def test_vconv(kernel: Kernel, source: npt.DTypeLike, wanted: npt.DTypeLike) -> None:
     values = np.array([[0, -1, 2.75, -3.5, 100.2, 2.5, 0.1]]).repeat(19, axis=0)
     x = values.astype(source)
-    expected = np.array([[math.trunc(float(v)) if np.dtype(target).kind == "i" else float(v) for v in row] for row in x]).astype(target)
+    expected = np.array([[math.trunc(float(v)) if np.dtype(wanted).kind == "i" else float(v) for v in row] for row in x]).astype(wanted)
     out = kernel.run("vconv", [kernel.load("%x0", x, "ub")], kernel.tile((19, 7), element(expected), "ub"))
     assert np.array_equal(kernel.execute([x], out, expected), expected)
 
 
 @pytest.mark.parametrize(("value", "dtype"), [("1.5 : f32", np.float32), ("-2.5 : f16", np.float16), ("-7 : i32", np.int32)])
-def test_vdup(value: str, dtype: npt.DTypeLike) -> None:
-    kernel = Kernel()
+def test_vdup(kernel: Kernel, value: str, dtype: npt.DTypeLike) -> None:
     out = kernel.run(f"vdup {value}", [], kernel.tile((18, 5), NAMES[np.dtype(dtype).name], "ub"))
-    kernel.lines.append("npu.pipe_barrier <all>")
+    kernel.lines.append(f"npu.pipe_barrier <{pipe(kernel.target, 'all')}>")
     expected = np.full((18, 5), float(value.split()[0]), dtype)
     assert np.array_equal(kernel.execute([], out, expected), expected)
 
 
 @pytest.mark.parametrize("shape", [(1, 33), (17, 1), (1, 1), (17, 33)])
 @pytest.mark.parametrize("dtype", [np.float16, np.int32])
-def test_vbrc(shape: tuple[int, int], dtype: npt.DTypeLike) -> None:
-    kernel = Kernel()
+def test_vbrc(kernel: Kernel, shape: tuple[int, int], dtype: npt.DTypeLike) -> None:
     x = small_integers(shape, dtype)
     expected = np.repeat(np.repeat(x, 17 // shape[0], axis=0), 33 // shape[1], axis=1)
     out = kernel.run("vbrc", [kernel.load("%x0", x, "ub")], kernel.tile((17, 33), element(x), "ub"))
@@ -222,8 +239,7 @@ def test_vbrc(shape: tuple[int, int], dtype: npt.DTypeLike) -> None:
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(4, 4), (0, 4), (4, 0), (0, 0)])
-def test_tiles_without_elements_do_nothing(rows: int, columns: int) -> None:
-    kernel = Kernel()
+def test_tiles_without_elements_do_nothing(kernel: Kernel, rows: int, columns: int) -> None:
     x = small_integers((rows, columns), np.float32)
     held = kernel.load("%x0", x, "ub")
     kernel.run("vexp", [held], held)
@@ -240,35 +256,48 @@ def test_every_instruction_is_executed_here() -> None:
 
 
 SYNC = """
-func.func private @k(%x: memref<35x1xf32>, %out: memref<35x1xf32>) {
+func.func private @k(%x: memref<35x1xf32>, %out: memref<70x1xf32>) {
+  %lanes = arith.constant LANES : index
   tile.forall (%i) in (35) {
     %core = npu.block_idx
     %lane = npu.sub_block_idx
     %from = arith.addi %core, %lane : index
     %t = buf.at "t" [0] : memref<1x1xf32, #npu.mem<ub>>
+    %first = arith.muli %i, %lanes : index
+    %to = arith.addi %first, %lane : index
     %xs = memref.subview %x[%from, 0] [1, 1] [1, 1] : memref<35x1xf32> to memref<1x1xf32, strided<[1, 1], offset: ?>>
-    %os = memref.subview %out[%i, 0] [1, 1] [1, 1] : memref<35x1xf32> to memref<1x1xf32, strided<[1, 1], offset: ?>>
+    %os = memref.subview %out[%to, 0] [1, 1] [1, 1] : memref<70x1xf32> to memref<1x1xf32, strided<[1, 1], offset: ?>>
     npu.load <nd> ins(%xs : memref<1x1xf32, strided<[1, 1], offset: ?>>) outs(%t : memref<1x1xf32, #npu.mem<ub>>)
-    npu.set_flag <mte2>, <mte3>[0]
-    npu.wait_flag <mte2>, <mte3>[0]
+    npu.set_flag <MTE2>, <MTE3>[0]
+    npu.wait_flag <MTE2>, <MTE3>[0]
     npu.store ins(%t : memref<1x1xf32, #npu.mem<ub>>) outs(%os : memref<1x1xf32, strided<[1, 1], offset: ?>>)
-    npu.pipe_barrier <all>
+    npu.pipe_barrier <ALL>
     npu.sync_all
   }
   func.return
 }
-func.func @main(%x: memref<35x1xf32>, %out0: memref<35x1xf32>) attributes {results = 1 : i64} {
-  fused.launch @k(%x) into (%out0) on aicore {ops = ["Add"], op_name = "k"} : (memref<35x1xf32>) into (memref<35x1xf32>)
+func.func @main(%x: memref<35x1xf32>, %out0: memref<70x1xf32>) attributes {results = 1 : i64} {
+  fused.launch @k(%x) into (%out0) on aicore {ops = ["Add"], op_name = "k"} : (memref<35x1xf32>) into (memref<70x1xf32>)
   func.return
 }
 """
 
 
-def test_flags_change_no_value_and_blocks_go_round_the_cores() -> None:
+def with_pipes(target: NpuTarget, text: str) -> str:
+    """`text` with the pipes of `target` where there are capitals."""
+    for name in ("mte2", "mte3", "all"):
+        text = text.replace(f"<{name.upper()}>", f"<{pipe(target, name)}>")
+    return on(target, text)
+
+
+def test_flags_change_no_value_and_blocks_go_round_the_cores(target: NpuTarget) -> None:
+    lanes = target.vec_per_cube
+    text = with_pipes(target, SYNC.replace("LANES", str(lanes)).replace("70x1", f"{35 * lanes}x1"))
     x = np.arange(35, dtype=np.float32).reshape(35, 1)
     for order in (None, 1):
-        (y,) = execute(parse_module(SYNC, "sync.mlir"), [x], {}, block_order=order)
-        assert y[:, 0].tolist() == [*range(32), 0, 1, 2]
+        (y,) = execute(parse_module(text, "sync.mlir"), [x], {}, block_order=order)
+        cores = [*range(target.cores), *range(35 - target.cores)]
+        assert y[:, 0].tolist() == [core + lane for core in cores for lane in range(lanes)]
 
 
 PROGRAM = """
@@ -283,7 +312,7 @@ func.func private @k(%x: memref<2x40x24xf16>, %out: memref<2x40x24xf16>) {
     %v = memref.subview %t[0, 0] [%m, 24] [1, 1] : memref<16x24xf16, #npu.mem<ub>> to memref<?x24xf16, strided<[24, 1]>, #npu.mem<ub>>
     %from = memref.subview %x[%b, %r, 0] [1, %m, 24] [1, 1, 1] : memref<2x40x24xf16> to memref<?x24xf16, strided<[24, 1], offset: ?>>
     npu.load <nd> ins(%from : memref<?x24xf16, strided<[24, 1], offset: ?>>) outs(%v : memref<?x24xf16, strided<[24, 1]>, #npu.mem<ub>>)
-    npu.pipe_barrier <all>
+    npu.pipe_barrier <ALL>
     %to = memref.subview %out[%b, %r, 0] [1, %m, 24] [1, 1, 1] : memref<2x40x24xf16> to memref<?x24xf16, strided<[24, 1], offset: ?>>
     npu.store ins(%v : memref<?x24xf16, strided<[24, 1]>, #npu.mem<ub>>) outs(%to : memref<?x24xf16, strided<[24, 1], offset: ?>>)
   }
@@ -301,10 +330,10 @@ func.func @main(%x: memref<80x24xf16>, %out0: memref<2x40x24xf16>) attributes {r
 """
 
 
-def test_a_grid_with_points_ragged_rows_and_an_arena() -> None:
+def test_a_grid_with_points_ragged_rows_and_an_arena(target: NpuTarget) -> None:
     x = np.random.default_rng(0).standard_normal((80, 24)).astype(np.float16)
     statistics = Statistics()
-    module = parse_module(PROGRAM, "p.mlir")
+    module = parse_module(with_pipes(target, PROGRAM), "p.mlir")
     (y,) = execute(module, [x], {}, statistics=statistics)
     assert np.array_equal(y, x.reshape(2, 40, 24))
     assert statistics.launches == {"k": 2}

@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.parser import parse_module
+from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.tile import TILE
 from ge_compiler.runtime.execute import execute
 
 Array = npt.NDArray[Any]
 
 PREAMBLE = """
+  %share = arith.constant SHARE : index
   %c0 = arith.constant 0 : index
   %c16 = arith.constant 16 : index
   %c20 = arith.constant 20 : index
@@ -26,15 +29,30 @@ PREAMBLE = """
     %m0 = arith.muli %i, %c16 : index
     %left = arith.subi %c20, %m0 : index
     %m = arith.minsi %left, %c16 : index
+    %lane = npu.sub_block_idx
+    %skipped = arith.muli %lane, %share : index
+    %row = arith.addi %m0, %skipped : index
+    %remaining = arith.subi %m, %skipped : index
+    %most = arith.minsi %remaining, %share : index
+    %part = arith.maxsi %most, %c0 : index
 """
+"""Rows `%row` and `%part` more are those of a vector lane, of the rows from `%m0` that a block has."""
+
 CHUNK = """
       %rest = arith.subi %c70, %k : index
       %kk = arith.minsi %rest, %c32 : index
       %first = arith.cmpi eq, %k, %c0 : index
 """
 
+MOVE_VALUE = """
+    %a = tile.move %acc[0, 0] valid [%m, 9] : tensor<16x9xf32, #npu.mem<l0c>> to tensor<16x9xf32, #npu.mem<ub>>"""
+THROUGH_A_TENSOR = """
+    tile.store %acc into %ws[%b, %m0, 0] : tensor<16x9xf32, #npu.mem<l0c>> into tensor<2x20x9xf32>
+    %a = tile.load %ws[%b, %row, 0] valid [%part, 9] : tensor<2x20x9xf32> to tensor<16x9xf32, #npu.mem<ub>>"""
+
 VALUES = f"""
 func.func private @k(%x: tensor<2x20x70xf16>, %w: tensor<9x70xf16>, %b1: tensor<9xf16>, %out: tensor<2x20x9xf16>) {{
+  %ws = tensor.empty() : tensor<2x20x9xf32>
   %bv = tile.view %b1 : tensor<9xf16> to tensor<1x9xf16>
   {PREAMBLE}
     %u = tile.undef : tensor<16x9xf32, #npu.mem<l0c>>
@@ -49,16 +67,16 @@ func.func private @k(%x: tensor<2x20x70xf16>, %w: tensor<9x70xf16>, %b1: tensor<
         -> tensor<16x9xf32, #npu.mem<l0c>>
       scf.yield %d : tensor<16x9xf32, #npu.mem<l0c>>
     }}
-    %a = tile.move %acc[0, 0] valid [%m, 9] : tensor<16x9xf32, #npu.mem<l0c>> to tensor<16x9xf32, #npu.mem<ub>>
+    {MOVE_VALUE}
     %b16 = tile.load %bv[0, 0] valid [1, 9] : tensor<1x9xf16> to tensor<1x9xf16, #npu.mem<ub>>
     %b32 = tile.cast %b16 : tensor<1x9xf16, #npu.mem<ub>> to tensor<1x9xf32, #npu.mem<ub>>
     %s = tile.add %a, %b32 : tensor<16x9xf32, #npu.mem<ub>>, tensor<1x9xf32, #npu.mem<ub>> -> tensor<16x9xf32, #npu.mem<ub>>
     %g = tile.gelu %s : tensor<16x9xf32, #npu.mem<ub>> -> tensor<16x9xf32, #npu.mem<ub>>
     %f = tile.full 0.5 : f32 valid [1, 1] to tensor<1x1xf32, #npu.mem<ub>>
-    %ff = tile.broadcast %f valid [%m, 9] : tensor<1x1xf32, #npu.mem<ub>> to tensor<16x9xf32, #npu.mem<ub>>
+    %ff = tile.broadcast %f valid [%part, 9] : tensor<1x1xf32, #npu.mem<ub>> to tensor<16x9xf32, #npu.mem<ub>>
     %p = tile.mul %g, %ff : tensor<16x9xf32, #npu.mem<ub>>, tensor<16x9xf32, #npu.mem<ub>> -> tensor<16x9xf32, #npu.mem<ub>>
     %h = tile.cast %p : tensor<16x9xf32, #npu.mem<ub>> to tensor<16x9xf16, #npu.mem<ub>>
-    tile.store %h into %out[%b, %m0, 0] : tensor<16x9xf16, #npu.mem<ub>> into tensor<2x20x9xf16>
+    tile.store %h into %out[%b, %row, 0] : tensor<16x9xf16, #npu.mem<ub>> into tensor<2x20x9xf16>
   }}
   func.return
 }}
@@ -87,15 +105,22 @@ X1, X1_T = _ragged("x1", "%m", "%kk", "16x32", "f16", "l1")
 W1, W1_T = _ragged("w1", "9", "%kk", "9x32", "f16", "l1")
 X0, X0_T = _ragged("x0", "%m", "%kk", "16x32", "f16", "l0a")
 W0, W0_T = _ragged("w0", "%kk", "9", "32x9", "f16", "l0b")
-A, A_T = _ragged("a", "%m", "9", "16x9", "f32", "ub")
-H, H_T = _ragged("h", "%m", "9", "16x9", "f16", "ub")
+A, A_T = _ragged("a", "%part", "9", "16x9", "f32", "ub")
+H, H_T = _ragged("h", "%part", "9", "16x9", "f16", "ub")
 B16, B16_T = _ragged("b16", "1", "9", "1x9", "f16", "ub")
 B32, B32_T = _ragged("b32", "1", "9", "1x9", "f32", "ub")
 F, F_T = _ragged("f", "1", "1", "1x1", "f32", "ub")
-FF, FF_T = _ragged("ff", "%m", "9", "16x9", "f32", "ub")
+FF, FF_T = _ragged("ff", "%part", "9", "16x9", "f32", "ub")
+
+MOVE_BUFFER = f"""
+    tile.move %acc[0, 0] valid [%m, 9] into %a : {ACC_T} into {A_T}"""
+THROUGH_MEMORY = f"""
+    tile.store %acc into %ws[%b, %m0, 0] : {ACC_T} into memref<2x20x9xf32>
+    tile.load %ws[%b, %row, 0] valid [%part, 9] into %a : memref<2x20x9xf32> into {A_T}"""
 
 BUFFERS = f"""
 func.func private @k(%x: memref<2x20x70xf16>, %w: memref<9x70xf16>, %b1: memref<9xf16>, %out: memref<2x20x9xf16>) {{
+  %ws = buf.alloc "ws" : memref<2x20x9xf32>
   %bv = memref.reinterpret_cast %b1 to offset: [0], sizes: [1, 9], strides: [9, 1] : memref<9xf16> to memref<1x9xf16, strided<[9, 1]>>
   {PREAMBLE}
     {ACC}
@@ -117,16 +142,16 @@ func.func private @k(%x: memref<2x20x70xf16>, %w: memref<9x70xf16>, %b1: memref<
     {B32}
     {F}
     {FF}
-    tile.move %acc[0, 0] valid [%m, 9] into %a : {ACC_T} into {A_T}
+    {MOVE_BUFFER}
     tile.load %bv[0, 0] valid [1, 9] into %b16 : memref<1x9xf16, strided<[9, 1]>> into {B16_T}
     tile.cast %b16 into %b32 : {B16_T} into {B32_T}
     tile.add %a, %b32 into %a : {A_T}, {B32_T} into {A_T}
     tile.gelu %a into %a : {A_T} into {A_T}
     tile.full 0.5 : f32 valid [1, 1] into %f into {F_T}
-    tile.broadcast %f valid [%m, 9] into %ff : {F_T} into {FF_T}
+    tile.broadcast %f valid [%part, 9] into %ff : {F_T} into {FF_T}
     tile.mul %a, %ff into %a : {A_T}, {FF_T} into {A_T}
     tile.cast %a into %h : {A_T} into {H_T}
-    tile.store %h into %out[%b, %m0, 0] : {H_T} into memref<2x20x9xf16>
+    tile.store %h into %out[%b, %row, 0] : {H_T} into memref<2x20x9xf16>
   }}
   func.return
 }}
@@ -139,16 +164,24 @@ func.func @main(%x: memref<2x20x70xf16>, %w: memref<9x70xf16>, %b: memref<9xf16>
 """
 
 
+def program(text: str, target: NpuTarget) -> ModuleOp:
+    """The module `text` for `target`: its lanes share the rows of a block, and find the accumulator where the cube can put it."""
+    if target.is_split:
+        text = text.replace(MOVE_VALUE, THROUGH_A_TENSOR).replace(MOVE_BUFFER, THROUGH_MEMORY)
+    text = text.replace("SHARE", str(16 // target.vec_per_cube))
+    return parse_module(f'module attributes {{ge.target = "{target.name}"}} {{ {text} }}', "k.mlir")
+
+
 def inputs() -> list[Array]:
     rng = np.random.default_rng(0)
     return [rng.standard_normal(shape).astype(np.float16) for shape in ((2, 20, 70), (9, 70), (9,))]
 
 
-def test_values_and_buffers_give_the_same_bits() -> None:
+def test_values_and_buffers_give_the_same_bits(target: NpuTarget) -> None:
     x, w, b = (a.astype(np.float64) for a in inputs())
-    (values,) = execute(parse_module(VALUES, "values.mlir"), inputs(), {})
-    (buffers,) = execute(parse_module(BUFFERS, "buffers.mlir"), inputs(), {})
-    (unchecked,) = execute(parse_module(BUFFERS, "buffers.mlir"), inputs(), {}, check=False)
+    (values,) = execute(program(VALUES, target), inputs(), {})
+    (buffers,) = execute(program(BUFFERS, target), inputs(), {})
+    (unchecked,) = execute(program(BUFFERS, target), inputs(), {}, check=False)
     assert values.tobytes() == buffers.tobytes() == unchecked.tobytes()
     s = x @ w.T + b
     expected = 0.25 * s * (1 + np.vectorize(math.erf)(s / math.sqrt(2)))
@@ -156,19 +189,19 @@ def test_values_and_buffers_give_the_same_bits() -> None:
 
 
 @pytest.mark.parametrize("text", [VALUES, BUFFERS])
-def test_the_order_of_blocks_does_not_matter(text: str) -> None:
-    module = parse_module(text)
+def test_the_order_of_blocks_does_not_matter(text: str, target: NpuTarget) -> None:
+    module = program(text, target)
     (expected,) = execute(module, inputs(), {})
     for seed in range(4):
         assert execute(module, inputs(), {}, block_order=seed)[0].tobytes() == expected.tobytes()
 
 
-def test_every_op_stands_in_both_programs() -> None:
+def test_every_op_stands_in_both_programs(target: NpuTarget) -> None:
     once = {"tile.undef", "tile.view"}
     grids = {"tile.grid_loop"}
     elementwise = {"tile.add", "tile.gelu", "tile.mul"}
     for text, missing in ((VALUES, set[str]()), (BUFFERS, once)):
-        used = {op.name for op in parse_module(text).walk() if op.dialect_name() == "tile"}
+        used = {op.name for op in program(text, target).walk() if op.dialect_name() == "tile"}
         every = {op.name for op in TILE.operations if "scalar_value" not in dir(op) and not hasattr(op, "FUNCTION")}
         assert used == (every - missing - grids) | elementwise
 
@@ -255,7 +288,7 @@ func.func @main() -> ({gm}, {gm}) {{
     assert np.isnan(d).all(), "a destination with other users is copied"
 
 
-def test_a_grid_loop_counts_the_blocks_of_a_core() -> None:
+def test_a_grid_loop_counts_the_blocks_of_a_core(target: NpuTarget) -> None:
     text = """
 func.func private @k(%out: tensor<70x2xi32>) {
   %zero = arith.constant 0 : index
@@ -279,8 +312,8 @@ func.func @main() -> tensor<70x2xi32> {
   func.return %y : tensor<70x2xi32>
 }"""
     for order in (None, 5):
-        (y,) = execute(parse_module(text), [], {}, block_order=order)
+        (y,) = execute(program(text, target), [], {}, block_order=order)
         assert (y[:, 1] == 2).all()
-        # 32 cores: their first blocks have no block before them.
-        assert (y[:32, 0] == -1).all()
-        assert (y[32:, 0] == 1).all()
+        # The first block of each core has no block before it.
+        assert (y[: target.cores, 0] == -1).all()
+        assert (y[target.cores :, 0] == 1).all()
