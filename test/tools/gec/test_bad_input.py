@@ -53,11 +53,15 @@ MISTAKES = {
     "unknown mode": ("compile TINY --precision-mode fast", 2, "argument --precision-mode: invalid choice: 'fast'"),
     "unknown level": ("compile TINY --emit tle", 2, "argument --emit: invalid choice: 'tle'"),
     "f32": (
-        "compile models.py:Tiny --input x=f32[5,24]",
+        "compile models.py:Tiny --input x=f32[5,24] --target Ascend910A",
         1,
         "the cube of Ascend910A takes f16, int8; .*--precision-mode=allow_fp32_to_fp16",
     ),
-    "bf16": ("compile models.py:Tiny --input x=bf16[5,24]", 1, r"models.py:\d+:\d+: error: 'ge.MatMulV2' op multiplies bf16, .*f16, int8"),
+    "bf16": (
+        "compile models.py:Tiny --input x=bf16[5,24] --target Ascend910A",
+        1,
+        r"models.py:\d+:\d+: error: 'ge.MatMulV2' op multiplies bf16, .*f16, int8",
+    ),
     "tiling without keys": ("compile TINY --tiling MatMulV2Gelu", 1, "expected KERNEL=key:size"),
     "tiling of no kernel": (
         "compile TINY --tiling MatMulV2Gel=m:16",
