@@ -171,6 +171,7 @@ def _target_of(table: Table) -> NpuTarget:
     cube, vector, elements = table.table("cube"), table.table("vector"), _words(map(str, ELEMENTS))
     vector.only("dtypes")
     cube.only(*elements)
+    _check_cores(table, units)
     return NpuTarget(
         name=table.get("name", str),
         summary=table.get("summary", str),
@@ -184,6 +185,16 @@ def _target_of(table: Table) -> NpuTarget:
         units=units,
         paths=tuple(table.tables("paths", lambda row: _path(row, units))),
     )
+
+
+def _check_cores(table: Table, units: Mapping[str, Unit]) -> None:
+    """A chip is unified, with one lane a core, or split: then every unit says which of the two core kinds it belongs to."""
+    kinds = {unit.core for unit in units.values()}
+    if UNIFIED in kinds and len(kinds) > 1:
+        mixed = next(name for name, unit in units.items() if unit.core == UNIFIED)
+        table.table("units").fail(mixed, f"is of one core for everything, but others are of {CUBE} or {VECTOR}; give it a core kind")
+    if kinds == {UNIFIED} and table.number("vec_per_cube") != 1:
+        table.fail("vec_per_cube", f"must be 1 where cube and vector are one core, got {table.number('vec_per_cube')}")
 
 
 _KEYS = ("name", "summary", "cores", "vec_per_cube", "event_ids", "cross_core_ids", "spaces", "cube", "vector", "units", "paths")
@@ -222,4 +233,8 @@ def _path(row: Table, units: Mapping[str, Unit]) -> DataPath:
     pair = [row.choice("layouts", value, layouts) for value in row.strings("layouts")]
     if len(pair) != 2:
         row.fail("layouts", f"must name two layouts, before and after the move, got {len(pair)}")
-    return DataPath(row.word("from", spaces), row.word("to", spaces), pair[0], pair[1], row.word("unit", units))
+    path = DataPath(row.word("from", spaces), row.word("to", spaces), pair[0], pair[1], row.word("unit", units))
+    core = VECTOR if Space.UB in (path.source, path.destination) else CUBE
+    if path.unit.core not in (UNIFIED, core):
+        row.fail("unit", f"must be of {core}, whose memory {path.source} → {path.destination} uses, got {path.unit}")
+    return path

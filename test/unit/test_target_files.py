@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,8 @@ BAD = {
     'f16 = "f32"|f16 = "f64"': "cube.f16 does not know 'f64'",
     '"aiv.v" = { in_order = false }|"aiv.v" = { in_order = 1 }': "must be true or false",
     '"aiv.v" = { in_order = false }|"npu.v" = {}': "must be a name such as mte2",
+    '"aic.m" = {}|m = {}': "is of one core for everything",
+    'unit = "aiv.mte3"|unit = "aic.fix"': "must be of aiv",
     "[spaces.l0a]|[spaces.l0x]": "l0a is missing",
     'dtypes = ["f16"|dtypes = [16': "must hold strings only",
     'dtypes = ["f16"|dtypes = ["float16"': "does not know 'float16'",
@@ -69,6 +72,13 @@ def test_a_fault_is_reported_with_its_line(change: str, tmp_path: Path) -> None:
     assert place == str(file)
     if after:
         assert after.split("\n")[0] in file.read_text().splitlines()[int(line) - 1] or "missing" in caught.value.message
+
+
+def test_a_unified_chip_has_one_lane(tmp_path: Path) -> None:
+    shipped = files("ge_compiler.dialects").joinpath("targets", "Ascend910A.toml").read_text()
+    (tmp_path / "chip.toml").write_text(shipped.replace("vec_per_cube = 1", "vec_per_cube = 2"))
+    with pytest.raises(CompileError, match="vec_per_cube must be 1 where cube and vector are one core"):
+        load_target(str(tmp_path / "chip.toml"))
 
 
 def test_a_file_that_cannot_be_read_and_a_name_that_nobody_knows(tmp_path: Path) -> None:
