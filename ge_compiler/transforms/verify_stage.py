@@ -9,6 +9,7 @@ Changes nothing. After `verify-stage{stage=npu}`, for example, a kernel holds in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,10 +23,9 @@ from ge_compiler.dialects import LEVELS
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.fused import kernels
 from ge_compiler.dialects.ge import WeightOp
-from ge_compiler.dialects.target import target_of
+from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.dialects.types import is_shaped
 from ge_compiler.transforms.legality.stages import STAGES, Stage, allows
-from ge_compiler.transforms.legality.units import check_units
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class VerifyStagePass(ModulePass):
     """The stage that has just ended."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target, of_kernels = target_of(op), kernels(op)
+        target, of_kernels, check_units = target_of(op), kernels(op), self._check_of_units()
         for function in op.body.block.ops:
             if isinstance(function, WeightOp):
                 continue
@@ -51,6 +51,14 @@ class VerifyStagePass(ModulePass):
             for inner in list(function.walk())[1:]:
                 self._check_op(inner, is_kernel)
                 check_units(inner, target)
+
+    def _check_of_units(self) -> Callable[[Operation, NpuTarget], None]:
+        """The check of the stage's ops; only what it needs is imported, since every text passes here."""
+        if self.stage in ("ge", "fused"):
+            from ge_compiler.transforms.legality.operators import check_units
+        else:
+            from ge_compiler.transforms.legality.tiles import check_units
+        return check_units
 
     def _check_op(self, op: Operation, is_kernel: bool) -> None:
         stage = STAGES[self.stage]
