@@ -212,18 +212,27 @@ def check_levels(program: Program, result: str, schedule: dict[str, int]) -> Non
     assert identical(values["buf"], values["npu"])
 
 
-RANDOM = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+UNHURRIED = [HealthCheck.too_slow, HealthCheck.data_too_large]
+FEW = settings(max_examples=40, deadline=None, suppress_health_check=UNHURRIED)
+MANY = settings(max_examples=1000, deadline=None, suppress_health_check=UNHURRIED)
 
 
-@RANDOM
+@FEW
 @given(elementwise_programs(), schedules())
 def test_elementwise_kernels_agree_at_every_level(drawn: tuple[Program, str], schedule: dict[str, int]) -> None:
     check_levels(*drawn, schedule)
 
 
-@RANDOM
+@FEW
 @given(matmul_programs(), schedules())
 def test_matmul_kernels_agree_at_every_level(drawn: tuple[Program, str], schedule: dict[str, int]) -> None:
+    check_levels(*drawn, schedule)
+
+
+@pytest.mark.slow
+@MANY
+@given(st.one_of(elementwise_programs(), matmul_programs()), schedules())
+def test_many_kernels_agree_at_every_level(drawn: tuple[Program, str], schedule: dict[str, int]) -> None:
     check_levels(*drawn, schedule)
 
 
