@@ -28,20 +28,21 @@ from ge_compiler.lowering.tiling.shapes import keys_of
 
 def parse_tiling(text: str) -> tuple[str, Schedule]:
     """`MatMulV2Gelu=m:16,n:128` as a kernel's name and its tile sizes. Raises `CompileError` with what is expected."""
-    name, separator, rest = text.partition("=")
+    name, _, rest = text.partition("=")
+    entries = rest.split(",")
+    if not name.strip() or any(":" not in entry for entry in entries):
+        raise CompileError(f"tiling '{text}': expected KERNEL=key:size,..., for example MatMulV2Gelu=m:16,n:128")
     schedule: Schedule = {}
-    for entry in rest.split(",") if separator else ():
-        key, colon, value = (part.strip() for part in entry.partition(":"))
+    for entry in entries:
+        key, value = (part.strip() for part in entry.split(":", 1))
         if key not in tile.SCHEDULE_KEYS:
             keys = ", ".join(tile.SCHEDULE_KEYS)
             raise CompileError(f"tiling '{text}': '{key}' is not a key of a schedule{did_you_mean(key, tile.SCHEDULE_KEYS)}; keys: {keys}")
-        if not colon or not value.isdecimal() or not tile.in_range(key, int(value)):
+        if not value.isdecimal() or not tile.in_range(key, int(value)):
             raise CompileError(f"tiling '{text}': {key} must be {tile.expected_of(key)}, got '{value}'")
         if key in schedule:
             raise CompileError(f"tiling '{text}': {key} is given twice")
         schedule[key] = int(value)
-    if not name.strip() or not schedule:
-        raise CompileError(f"tiling '{text}': expected KERNEL=key:size,..., for example MatMulV2Gelu=m:16,n:128")
     return name.strip(), schedule
 
 

@@ -110,7 +110,8 @@ def load_beside(module: ModuleOp, module_path: str | os.PathLike[str]) -> Weight
     path = beside(module_path)
     if not path.exists():
         first = ge.weights(module)[0]
-        raise CompileError.at(first, f"the bytes of weight @{first.sym_name.data} are missing: there is no file {path}")
+        wanted = f"there is no file {path}; from Python, program.weights.save('{path}') writes it"
+        raise CompileError.at(first, f"the bytes of weight @{first.sym_name.data} are missing: {wanted}")
     store = WeightStore.load(path)
     store.check(module, str(path))
     return store

@@ -33,7 +33,7 @@ class Factory:
         """`examples/mlp.py:SimpleMLP`. Raises `UsageError` for another form."""
         file, colon, name = text.rpartition(":")
         if not colon or not file.endswith(".py") or not name:
-            raise UsageError(f"'{text}' is not understood; a model is FILE.py:NAME (a class or a function) or FILE.mlir")
+            raise UsageError(f"'{text}' is not understood; a model is FILE.py:NAME (a class or a function) or, to compile, FILE.mlir")
         return Factory(file, name, seed)
 
     def __str__(self) -> str:

@@ -69,6 +69,12 @@ MISTAKES = {
         r"'MatMulV2Gel', which does not exist \(did you mean 'MatMulV2Gelu'",
     ),
     "tiling with a wrong key": ("compile TINY --tiling MatMulV2Gelu=mm:16", 1, "'mm' is not a key of a schedule"),
+    "tiling as it is printed": (
+        "compile TINY --tiling MatMulV2Gelu=m=16",
+        1,
+        "expected KERNEL=key:size,..., for example MatMulV2Gelu=m:16",
+    ),
+    "compare a text": ("compare m.mlir", 2, r"FILE.py:NAME \(a class or a function\) or, to compile, FILE.mlir"),
     "unsupported": (
         "compile models.py:Unsupported --input x=f16[5,24]",
         1,
@@ -84,7 +90,7 @@ MISTAKES = {
     "no weights": (
         "compile m.mlir",
         1,
-        "m.mlir:1:1: error: 'ge.weight' op the bytes of weight @w are missing: there is no file m.safetensors",
+        "m.mlir:1:1: error: 'ge.weight' op the bytes of weight @w are missing: there is no file m.safetensors; from Python, ",
     ),
     "no program": ("run none.om", 1, "cannot read none.om: No such file or directory"),
     "foreign program": ("run models.py", 1, "models.py is not an .om file"),
