@@ -106,24 +106,28 @@ class GroupKernelsPass(ModulePass):
     """The most operators that one kernel may hold."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in [k for k in op.walk() if isinstance(k, fused.KernelOp)]:
-            self._absorb_producers(kernel)
+        # Consumers first: one that takes over all users of a value can then take over what makes it, too.
+        for kernel in reversed([k for k in op.walk() if isinstance(k, fused.KernelOp)]):
+            if kernel.parent is not None:
+                self._absorb_producers(kernel)
 
     def _absorb_producers(self, kernel: fused.KernelOp) -> None:
-        declined: set[Operation] = set()
+        refusals: dict[fused.KernelOp, tuple[str, str]] = {}
         while True:
-            producer = next((p for p in map(_producer, kernel.inputs) if p is not None and p not in declined), None)
+            producer = next((p for p in map(_producer, kernel.inputs) if p is not None and p not in refusals), None)
             if producer is None:
-                return
+                break
             refusal = _refusal(producer, kernel, self.max_ops)
-            if refusal is None:
-                merged = _merge(producer, kernel)
-                _replace(kernel, merged)
-                _erase(producer)
-                kernel = merged
-            else:
-                declined.add(producer)
-                remark(self.name, kernel, refusal[0], f"{_name(producer)} stays apart: {refusal[1]}")
+            if refusal is not None:
+                refusals[producer] = refusal
+                continue
+            merged = _merge(producer, kernel)
+            _replace(kernel, merged)
+            _erase(producer)
+            kernel = merged
+            refusals.clear()
+        for producer, (code, reason) in refusals.items():
+            remark(self.name, kernel, code, f"{_name(producer)} stays apart: {reason}")
 
 
 def _producer(value: SSAValue) -> fused.KernelOp | None:

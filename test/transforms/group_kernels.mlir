@@ -97,3 +97,27 @@ func.func @copies(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   // expected-remark@+1 {{[group-kernels] multi-use: a (Relu) stays apart}}
   func.return %a, %a : tensor<4xf32>, tensor<4xf32>
 }
+
+// Tests that a value which is used twice joins the kernel that takes over both of its users.
+// CHECK-LABEL: func.func @used_twice_in_one
+// CHECK:         fused.kernel(%x) {ops = ["Exp", "Neg", "Maximum"], op_name = "exp"}
+// CHECK-NOT:     fused.kernel(
+// CHECK:         func.return
+func.func @used_twice_in_one(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = fused.kernel(%x) {ops = ["Exp"], op_name = "exp"} : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%p: tensor<4xf32>):
+    %e = fused.exp %p : tensor<4xf32>
+    fused.yield %e : tensor<4xf32>
+  }
+  %b = fused.kernel(%a) {ops = ["Neg"], op_name = "neg"} : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%p: tensor<4xf32>):
+    %e = fused.neg %p : tensor<4xf32>
+    fused.yield %e : tensor<4xf32>
+  }
+  %c = fused.kernel(%a, %b) {ops = ["Maximum"], op_name = "max"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%p: tensor<4xf32>, %q: tensor<4xf32>):
+    %e = fused.max %p, %q : tensor<4xf32>
+    fused.yield %e : tensor<4xf32>
+  }
+  func.return %c : tensor<4xf32>
+}
