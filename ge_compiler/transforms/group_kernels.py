@@ -107,28 +107,31 @@ class GroupKernelsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         # Consumers first: one that takes over all users of a value can then take over what makes it, too.
-        for kernel in reversed([k for k in op.walk() if isinstance(k, fused.KernelOp)]):
+        for kernel in reversed(_kernels(op)):
             if kernel.parent is not None:
                 self._absorb_producers(kernel)
+        for kernel in _kernels(op):
+            self._explain(kernel)
 
     def _absorb_producers(self, kernel: fused.KernelOp) -> None:
-        refusals: dict[fused.KernelOp, tuple[str, str]] = {}
-        while True:
-            producer = next((p for p in map(_producer, kernel.inputs) if p is not None and p not in refusals), None)
-            if producer is None:
-                break
-            refusal = _refusal(producer, kernel, self.max_ops)
-            if refusal is not None:
-                refusals[producer] = refusal
-                continue
+        while producer := next((p for p in _producers(kernel) if _refusal(p, kernel, self.max_ops) is None), None):
             merged = _merge(producer, kernel)
             _replace(kernel, merged)
             _erase(producer)
             kernel = merged
-            refusals.clear()
-        for producer, (code, reason) in refusals.items():
-            remark(self.name, kernel, code, f"{_name(producer)} stays apart: {reason}")
+
+    def _explain(self, kernel: fused.KernelOp) -> None:
+        """Say why the kernels that feed `kernel` have stayed apart from it."""
+        for producer in _producers(kernel):
+            refusal = _refusal(producer, kernel, self.max_ops)
+            assert refusal is not None, "what can be merged has been"
+            remark(self.name, kernel, refusal[0], f"{_name(producer)} stays apart: {refusal[1]}")
 
 
-def _producer(value: SSAValue) -> fused.KernelOp | None:
-    return value.owner if isinstance(value.owner, fused.KernelOp) else None
+def _kernels(module: ModuleOp) -> list[fused.KernelOp]:
+    return [op for op in module.walk() if isinstance(op, fused.KernelOp)]
+
+
+def _producers(kernel: fused.KernelOp) -> list[fused.KernelOp]:
+    """The kernels that make inputs of `kernel`, each once."""
+    return list(dict.fromkeys(x.owner for x in kernel.inputs if isinstance(x.owner, fused.KernelOp)))
