@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from io import StringIO
 from pathlib import Path
 
 import pytest
-from xdsl.dialects.builtin import UnknownLoc
+from xdsl.dialects.builtin import BytesAttr, StringAttr, UnknownLoc
 from xdsl.parser import Parser
+from xdsl.printer import Printer
 
 from ge_compiler import dialects
 from ge_compiler.dialects.diagnostics import CompileError, location_text
@@ -159,11 +161,30 @@ def test_text_that_is_not_utf8_is_an_error_at_its_place() -> None:
             "%1 = arith.addi %late, %a : i32\nscf.if %c {\n  %late = arith.addi %a, %a : i32\n}",
             r"t:2:6: error: 'arith.addi' op operand #0 \(%late\) is defined in a region that does not enclose this use\n.*4:11: note",
         ),
+        (
+            "%i = arith.constant 0 : index\nscf.for %k = %i to %i step %late {\n  %late = arith.constant 1 : index\n}",
+            r"t:3:28: error: value is defined in a region that does not enclose this use",
+        ),
     ],
 )
 def test_a_value_is_defined_before_it_is_used(body: str, message: str) -> None:
     with pytest.raises(CompileError, match=message):
         parse_module(f"func.func @f(%a: i32, %c: i1) {{\n{body}\nfunc.return\n}}", "t")
+
+
+def test_strings_beyond_ascii_read_back_as_they_are_printed() -> None:
+    text = 'builtin.module attributes {"n.ö" = "größe \\00 \\22"} {\n} loc("läyer"("dir \\22/ö.py":3:4))'
+    module = parse_module(text, "t")
+    stream = StringIO()
+    Printer(stream, print_debuginfo=True).print_op(module)
+    assert 'loc("l\\C3\\A4yer"("dir \\22/\\C3\\B6.py":3:4))' in stream.getvalue()
+    again = parse_module(stream.getvalue(), "t")
+    assert (again.location, again.attributes) == (module.location, module.attributes)
+    assert module.attributes["n.ö"] == StringAttr('größe \0 "')
+
+
+def test_bytes_that_are_no_string_stay_bytes() -> None:
+    assert parse_module('builtin.module attributes {x = "\\FF"} {}').attributes["x"] == BytesAttr(b"\xff")
 
 
 def test_a_use_in_a_nested_region_sees_what_encloses_it() -> None:
