@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -318,6 +319,12 @@ class Refused(nn.Module):
     def nonzero(self, x: Tensor) -> Tensor:
         return torch.nonzero(x)
 
+    def norm(self, x: Tensor) -> Tensor:
+        return nn.functional.batch_norm(x, self.count, self.count)
+
+    def nothing(self, x: Tensor) -> None:
+        del x
+
 
 @pytest.mark.parametrize(
     ("method", "words"),
@@ -326,6 +333,8 @@ class Refused(nn.Module):
         ("branches", "torch.export could not trace Refused"),
         ("counts", "changes its buffer 'count' in place"),
         ("nonzero", "a shape depends on the data"),
+        ("norm", r"1 operator is not supported\n.*batch_norm_legit_no_training.default ×1 at .*: no conversion$"),
+        ("nothing", "returns no tensor"),
         ("to_double", "dtype float64"),
         ("vector", "rank 2 and 1"),
         ("view", "transposed tensor"),
@@ -335,6 +344,61 @@ def test_what_is_refused_is_explained(method: str, words: str, monkeypatch: pyte
     monkeypatch.setattr(Refused, "forward", getattr(Refused, method))
     with pytest.raises(CompileError, match=words):
         import_model(Refused(), (rand(3, 3),))
+
+
+def test_what_torch_writes_about_a_fault_is_not_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(Refused, "forward", Refused.branches)
+    with pytest.raises(CompileError):
+        import_model(Refused(), (rand(3, 3),))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_a_model_writes_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def forward(_: Refused, x: Tensor) -> Tensor:
+        sys.stderr.write("in forward\n")
+        return x + 1
+
+    monkeypatch.setattr(Refused, "forward", forward)
+    import_model(Refused(), (rand(3, 3),))
+    assert "in forward\n" in capsys.readouterr().err
+
+
+def test_an_operator_without_a_line_is_told_by_its_module() -> None:
+    with pytest.raises(CompileError, match=r"batch_norm_legit_no_training.default ×1 at '1': no conversion"):
+        import_model(nn.Sequential(nn.ReLU(), nn.BatchNorm1d(3)), (rand(3, 3),))
+
+
+class Sparse(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.eye(3).to_sparse())
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x @ self.w
+
+
+def test_a_sparse_parameter_is_explained() -> None:
+    with pytest.raises(CompileError, match=r"parameter 'w' is sparse; make it dense"):
+        import_model(Sparse(), (rand(3, 3),))
+    with pytest.raises(CompileError, match="Sparse cannot be copied to convert it to f16"):
+        import_model(Sparse(), (rand(3, 3),), dtype="f16")
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
+def test_a_scripted_module_is_explained() -> None:
+    with pytest.raises(CompileError, match="the model is a ScriptModule"):
+        import_model(torch.jit.script(nn.ReLU()), (rand(3, 3),))  # pyright: ignore[reportUnknownMemberType]
+
+
+class Accented(nn.Module):
+    def forward(self, größe: Tensor) -> Tensor:
+        return größe + 1
+
+
+def test_a_name_that_the_text_cannot_hold_is_changed() -> None:
+    imported = import_model(Accented(), (rand(3, 3),))
+    assert imported.signature.inputs[0].name == "größe"
+    assert "%gr__e: tensor<3x3xf32>" in str(imported.module)
 
 
 def test_wrong_call_is_explained() -> None:

@@ -104,7 +104,8 @@ class Conversion:
         plain = [x.value if isinstance(x, Transposed) else x for x in (x1, x2)]
         ranks = [len(tensor_type(x).get_shape()) for x in plain]
         if min(ranks) < 2:
-            self.decline(f"operands of rank {ranks[0]} and {ranks[1]}; both must have at least two dimensions (add one with unsqueeze)")
+            rule = "both must have at least two dimensions: give a vector one of size 1 before it enters the model"
+            self.decline(f"operands of rank {ranks[0]} and {ranks[1]}; {rule}")
         kind = ge.MatMulV2Op if ranks == [2, 2] else ge.BatchMatMulV2Op
         operands: Sequence[Any] = [*map(self.promoted, plain), [] if bias is None else [self.promoted(bias)]]
         properties = {name: UnitAttr() for name, is_set in flags.items() if is_set}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
+import io
 import logging
+import sys
 import warnings
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
@@ -42,7 +44,11 @@ def with_dtype(model: torch.nn.Module, dtype: str | None) -> torch.nn.Module:
     tensors = [t for t in (*model.parameters(), *model.buffers()) if t.is_floating_point()]
     if all(t.dtype is torch_dtype(dtype) for t in tensors):
         return model
-    return copy.deepcopy(model).to(torch_dtype(dtype))
+    try:
+        return copy.deepcopy(model).to(torch_dtype(dtype))
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise CompileError(f"{type(model).__name__} cannot be copied to convert it to {dtype}: {reason}; convert it first") from error
 
 
 def cast_floats(value: Any, dtype: str | None) -> Any:
@@ -54,6 +60,12 @@ def cast_floats(value: Any, dtype: str | None) -> Any:
         return leaf.to(torch_dtype(dtype)) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf
 
     return pytree.tree_map(convert, value)
+
+
+def check_model(model: torch.nn.Module) -> None:
+    """Raises `CompileError` for a module that torch.export does not take."""
+    if isinstance(model, torch.jit.ScriptModule):
+        raise CompileError("the model is a ScriptModule, which cannot be traced; compile the module that it was made from")
 
 
 def forward_parameters(model: torch.nn.Module) -> tuple[str, ...]:
@@ -81,13 +93,15 @@ def export(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any
 
 @contextlib.contextmanager
 def _quiet() -> Generator[None, None, None]:
-    """Without torch's warnings about its internals and the tracebacks that it logs of what it also raises."""
+    """Without torch's warnings about its internals, and without the tracebacks and graphs that it writes about what it also raises."""
     before = logging.root.manager.disable
     logging.disable(logging.ERROR)
+    written = io.StringIO()
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), contextlib.redirect_stderr(written):
             warnings.simplefilter("ignore")
             yield
+        sys.stderr.write(written.getvalue())  # the model's own
     finally:
         logging.disable(before)
 

@@ -10,9 +10,11 @@ y = self.fc1(x)      # mlp.py:14
 from __future__ import annotations
 
 import difflib
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import getitem
 from typing import Any, cast
 
 import torch
@@ -27,6 +29,7 @@ from xdsl.dialects.builtin import (
     NameLoc,
     StringAttr,
     TensorType,
+    UnknownLoc,
     UnrealizedConversionCastOp,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -39,8 +42,9 @@ from ge_compiler.dialects.verifier import verify_module
 from ge_compiler.lowering.from_torch import elementwise, matrix_products
 from ge_compiler.lowering.from_torch.conversion import CONVERTERS, Conversion, Declined, Transposed, splat
 from ge_compiler.lowering.from_torch.dtypes import element_name, name_of, type_of
-from ge_compiler.lowering.from_torch.export import cast_floats, export, forward_parameters, nested_like_results, with_dtype
+from ge_compiler.lowering.from_torch.export import cast_floats, check_model, export, forward_parameters, nested_like_results, with_dtype
 from ge_compiler.lowering.from_torch.locations import line_of, location_of
+from ge_compiler.lowering.from_torch.locations import name_of as module_of
 from ge_compiler.lowering.from_torch.parameters import Parameter, WeightNames, parameters_of, value_of
 from ge_compiler.runtime.signature import Constant, Signature, TensorSpec, flatten, name_arguments, structure_of
 from ge_compiler.runtime.weights import WeightStore
@@ -77,6 +81,7 @@ def import_model(
     `dtype` (`f16`, `bf16` or `f32`) converts floating parameters and inputs first. Raises `CompileError` with every operator that is not
     supported and its Python lines.
     """
+    check_model(model)
     model = with_dtype(model, dtype)
     positional, named = cast_floats((tuple(args), dict(kwargs or {})), dtype)
     exported = export(model, positional, named)
@@ -135,6 +140,8 @@ class _Graph:
                 self._operator(node)
         if self.problems:
             raise _unsupported(self.problems)
+        if not self._output_nodes():
+            raise CompileError("the model returns no tensor, so there is nothing to compile")
         self._return()
 
     def _placeholder(self, node: Node, parameter: Parameter | None, is_input: bool) -> None:
@@ -166,7 +173,8 @@ class _Graph:
         type_ = None if tensor is None else type_of(tensor)
         last = self.block.last_op
         try:
-            self.values[node] = self._converted(node, tensor, type_)
+            if node.target is not getitem:  # one of the results of an operator that was declined
+                self.values[node] = self._converted(node, tensor, type_)
         except Declined as error:
             self.problems.append(_Problem(node, str(error)))
         op = self.block.first_op if last is None else last.next_op
@@ -228,7 +236,7 @@ class _Graph:
 
     def module(self, input_names: Sequence[str]) -> ModuleOp:
         for argument, name in zip(self.block.args, input_names, strict=True):
-            argument.name_hint = name.replace(".", "_")
+            argument.name_hint = re.sub(r"[^A-Za-z0-9_]", "_", name)
         function = FuncOp("main", ([a.type for a in self.block.args], _result_types(self.block)), Region(self.block))
         loads = {op.weight.root_reference.data: op for op in self.block.ops if isinstance(op, ge.LoadWeightOp)}
         return ModuleOp([*(_declaration(name, load) for name, load in loads.items()), function])
@@ -277,12 +285,18 @@ def _unsupported(problems: Sequence[_Problem]) -> CompileError:
         grouped[str(problem.node.target), problem.reason].append(problem.node)
     notes: list[Note] = []
     for (operator, reason), nodes in grouped.items():
-        places = list(dict.fromkeys(location_text(line_of(node)) for node in nodes))
+        places = list(dict.fromkeys(_place(node) for node in nodes))
         shown = ", ".join(places[:6]) + (f" and {len(places) - 6} more" if len(places) > 6 else "")
         notes.append(Note(f"UnsupportedOp {operator} ×{len(nodes)} at {shown}: {reason}", line_of(nodes[0])))
     count = len({operator for operator, _ in grouped})
     verb = "operator is" if count == 1 else "operators are"
     return CompileError(f"{count} {verb} not supported", line_of(problems[0].node), tuple(notes))
+
+
+def _place(node: Node) -> str:
+    """The line of `node`, or the module whose work it is where no line of the user's is involved, as in a bare `nn.Sequential`."""
+    line = line_of(node)
+    return f"'{module_of(node)}'" if isinstance(line, UnknownLoc) else location_text(line)
 
 
 def _nearest(overload: str) -> str:

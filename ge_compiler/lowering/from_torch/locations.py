@@ -12,7 +12,7 @@ import torch
 from torch.fx import Node
 from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, NameLoc, StringAttr
 
-_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
+_FRAME = re.compile(r'File "(?P<file>.+?)", line (?P<line>\d+)')
 _TORCH = str(Path(torch.__file__).parent)
 
 

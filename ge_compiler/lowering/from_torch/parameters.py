@@ -27,7 +27,7 @@ class Parameter:
 
 
 def parameters_of(exported: ExportedProgram) -> dict[str, Parameter]:
-    """Placeholder name -> the tensor it stands for."""
+    """Placeholder name -> the tensor it stands for. Raises `CompileError` for a sparse one."""
     found: dict[str, Parameter] = {}
     for spec in exported.graph_signature.input_specs:
         if spec.kind is InputKind.USER_INPUT or spec.target is None:
@@ -35,6 +35,8 @@ def parameters_of(exported: ExportedProgram) -> dict[str, Parameter]:
         held = exported.constants if spec.kind is InputKind.CONSTANT_TENSOR or spec.persistent is False else exported.state_dict
         tensor = held[spec.target]
         assert isinstance(tensor, torch.Tensor)
+        if tensor.layout is not torch.strided:
+            raise CompileError(f"parameter '{spec.target}' is sparse; make it dense with to_dense() first")
         found[spec.arg.name] = Parameter(spec.target, tensor)
     return found
 

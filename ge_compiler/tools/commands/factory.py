@@ -62,6 +62,8 @@ class Factory:
         """The model, in eval mode. Raises `CompileError` with the user's line if the file or the factory raises."""
         import torch
 
+        from ge_compiler.lowering.from_torch.export import check_model
+
         module = self._load()
         candidates = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
         make = getattr(module, self.name, None)
@@ -74,6 +76,7 @@ class Factory:
             raise _raised(f"{self.name}()", error) from error
         if not isinstance(model, torch.nn.Module):
             raise CompileError(f"{self} gives {type(model).__name__}, not a torch.nn.Module")
+        check_model(model)
         return model.eval()
 
     def _load(self) -> ModuleType:
