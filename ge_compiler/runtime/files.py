@@ -45,7 +45,7 @@ class write_beside:
             raise self._failed(error) from None
 
     def _failed(self, error: OSError) -> CompileError:
-        return CompileError(f"cannot write {self.path}: {error.strerror}")
+        return CompileError(f"cannot write {self.path}: {error.strerror or error}")
 
 
 def write_chunks(file: BinaryIO, chunks: Iterable[Buffer]) -> int:

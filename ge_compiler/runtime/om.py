@@ -17,9 +17,9 @@ import hashlib
 import json
 import mmap
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.runtime.files import write_beside, write_chunks
@@ -51,13 +51,13 @@ class Artifact:
         sections += [(_LEVEL_PREFIX + level, [text.encode()]) for level, text in self.texts.items()]
         sections.append(("weights", list(self.weights.chunks())))
         table = _table(sections)
+        head = MAGIC + VERSION.to_bytes(4, "little") + len(table).to_bytes(4, "little")
+        body = [table, *(chunk for _, chunks in sections for chunk in (*chunks, bytes(-_size(chunks) % _ALIGNMENT)))]
+        digest = hashlib.sha256(head + bytes(32))
+        for chunk in body:
+            digest.update(chunk)
         with write_beside(path) as file:
-            write_chunks(file, [MAGIC, VERSION.to_bytes(4, "little"), len(table).to_bytes(4, "little"), bytes(32), table])
-            for _, chunks in sections:
-                written = write_chunks(file, chunks)
-                file.write(bytes(-written % _ALIGNMENT))
-            if file.seekable():
-                _write_digest(file)
+            write_chunks(file, [head, digest.digest(), *body])
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Artifact:
@@ -69,11 +69,16 @@ class Artifact:
                 data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
         except OSError as error:
             raise CompileError(f"cannot read {name}: {error.strerror}") from None
-        places = _checked_table(data, name)
-        header = json.loads(_section(data, places, "header", name))
-        levels = [section.removeprefix(_LEVEL_PREFIX) for section in places if section.startswith(_LEVEL_PREFIX)]
-        texts = {level: _section(data, places, _LEVEL_PREFIX + level, name).decode() for level in levels}
-        return Artifact(header, texts, WeightStore.load(path, *places["weights"]))
+        _check(data, name)
+        try:
+            places = _read_table(data)
+            header = json.loads(_section(data, places, "header"))
+            levels = [section.removeprefix(_LEVEL_PREFIX) for section in places if section.startswith(_LEVEL_PREFIX)]
+            texts = {level: _section(data, places, _LEVEL_PREFIX + level).decode() for level in levels}
+            return Artifact(header, texts, WeightStore.load(path, *places["weights"]))
+        except (ValueError, TypeError, LookupError) as error:
+            # The checksum is right, so that this is how the file was written.
+            raise malformed(name, error) from error
 
 
 def _json(value: Any) -> bytes:
@@ -88,7 +93,7 @@ def _table(sections: Sequence[tuple[str, Sequence[Buffer]]]) -> bytes:
         offset += -offset % _ALIGNMENT
         entries: list[tuple[str, int, int]] = []
         for name, chunks in sections:
-            size = sum(memoryview(chunk).nbytes for chunk in chunks)
+            size = _size(chunks)
             entries.append((name, offset, size))
             offset += size + -size % _ALIGNMENT
         table = _json(entries)
@@ -98,18 +103,18 @@ def _table(sections: Sequence[tuple[str, Sequence[Buffer]]]) -> bytes:
         length = len(table)
 
 
-def _write_digest(file: BinaryIO) -> None:
-    file.flush()
-    file.seek(0)
-    digest = hashlib.sha256()
-    while chunk := file.read(1 << 20):
-        digest.update(chunk)
-    file.seek(_DIGEST.start)
-    file.write(digest.digest())
+def _size(chunks: Iterable[Buffer]) -> int:
+    return sum(memoryview(chunk).nbytes for chunk in chunks)
 
 
-def _checked_table(data: bytes | mmap.mmap, name: str) -> dict[str, tuple[int, int]]:
-    """Section -> (offset, size) of a file whose checksum is right."""
+def malformed(name: str, error: Exception) -> CompileError:
+    """What to say of a file that is whole, but does not hold what a program does."""
+    reason = f"there is no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
+    return CompileError(f"{name} is not a program of this compiler ({reason}); compile it again")
+
+
+def _check(data: bytes | mmap.mmap, name: str) -> None:
+    """Raises `CompileError` for a file that is foreign, newer, or not as it was written."""
     if data[: len(MAGIC)] != MAGIC:
         raise CompileError(f"{name} is not an .om file of this compiler")
     version = int.from_bytes(data[8:12], "little")
@@ -121,13 +126,15 @@ def _checked_table(data: bytes | mmap.mmap, name: str) -> dict[str, tuple[int, i
     view.release()
     if digest.digest() != data[_DIGEST]:
         raise CompileError(f"{name} is truncated or corrupt: its checksum does not fit; compile it again")
+
+
+def _read_table(data: bytes | mmap.mmap) -> dict[str, tuple[int, int]]:
+    """Section -> (offset, size)."""
     length = int.from_bytes(data[12:16], "little")
     table = cast("list[tuple[str, int, int]]", json.loads(data[_DIGEST.stop : _DIGEST.stop + length]))
     return {section: (offset, size) for section, offset, size in table}
 
 
-def _section(data: bytes | mmap.mmap, places: Mapping[str, tuple[int, int]], section: str, name: str) -> bytes:
-    if section not in places:
-        raise CompileError(f"{name} has no section '{section}'")
+def _section(data: bytes | mmap.mmap, places: Mapping[str, tuple[int, int]], section: str) -> bytes:
     offset, size = places[section]
     return data[offset : offset + size]

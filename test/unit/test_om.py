@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +59,33 @@ def test_any_byte_changed_is_one_error(tmp_path: Path) -> None:
         path.write_bytes(whole[:i] + bytes([whole[i] ^ 0x40]) + whole[i + 1 :])
         with pytest.raises(CompileError, match=r"m\.om (is truncated or corrupt|is not an \.om file|has format version)"):
             Artifact.load(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'["header"', b'["haeder"'),
+        (b'["weights"', b'["wieghts"'),
+        (b'[["header"', b'[["header '),
+        (b'"target"', b'"target '),
+        (b"builtin.module", b"\xffuiltin.module"),
+    ],
+)
+def test_a_whole_file_that_is_no_program_is_one_error(old: bytes, new: bytes, tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    data = path.read_bytes().replace(old, new, 1)
+    unsigned = data[:16] + bytes(32) + data[48:]
+    path.write_bytes(data[:16] + hashlib.sha256(unsigned).digest() + data[48:])
+    with pytest.raises(CompileError, match=r"m\.om is not a program of this compiler \(.+\); compile it again"):
+        Artifact.load(path)
+
+
+def test_a_pipe_gets_the_same_bytes(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    artifact().save(f"/dev/fd/{write}")
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        assert pipe.read() == saved(tmp_path).read_bytes()
 
 
 def test_a_newer_file_says_so(tmp_path: Path) -> None:
