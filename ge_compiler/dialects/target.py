@@ -123,6 +123,21 @@ def available_targets() -> tuple[str, ...]:
     return tuple(sorted(f.name.removesuffix(".toml") for f in files if f.name.endswith(".toml")))
 
 
+def table_digest(name: str) -> str | None:
+    """The SHA-256 of the table file `name`, `None` for a target that ships. Raises `CompileError` if the file cannot be read."""
+    import hashlib
+
+    return hashlib.sha256(_read_table(name).encode()).hexdigest() if name.endswith(".toml") else None
+
+
+def _read_table(name: str) -> str:
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise CompileError(f"cannot read the target file '{name}': {reason}") from error
+
+
 def load_target(name: str) -> NpuTarget:
     """
     The target `name`, or the one in the table file `name` if that ends in `.toml`.
@@ -130,11 +145,7 @@ def load_target(name: str) -> NpuTarget:
     Raises `CompileError` with the nearest name if there is none, or with the line of the file that is wrong.
     """
     if name.endswith(".toml"):
-        try:
-            return _parse(Path(name).read_text(encoding="utf-8"), name)
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-            raise CompileError(f"cannot read the target file '{name}': {reason}") from error
+        return _parse(_read_table(name), name)
     if name not in available_targets():
         names = ", ".join(available_targets())
         raise CompileError(f"unknown target '{name}'{did_you_mean(name, available_targets())}; targets: {names}, or a table file NAME.toml")

@@ -25,8 +25,9 @@ from ge_compiler import __version__
 from ge_compiler.dialects import LEVELS
 from ge_compiler.dialects.diagnostics import CompileError, Remark, collect_remarks, did_you_mean
 from ge_compiler.dialects.parser import parse_module
+from ge_compiler.dialects.target import table_digest
 from ge_compiler.runtime.execute import Statistics, execute
-from ge_compiler.runtime.om import Artifact
+from ge_compiler.runtime.om import Artifact, malformed
 from ge_compiler.runtime.report import Report, report
 from ge_compiler.runtime.signature import DTYPES, FLOATS, Array, Signature, TensorSpec, nest
 from ge_compiler.runtime.weights import WeightStore
@@ -47,6 +48,8 @@ class Program:
     """What the model's floats were converted to, if asked; floating inputs of a call are converted likewise."""
     origin: Mapping[str, Any] | None = None
     """The factory of the model, its file's SHA-256 and the seed, if it came from one."""
+    target_digest: str | None = None
+    """The SHA-256 of the table file of its chip, if that is a user's."""
     remarks: Sequence[Remark] = ()
     """What passes had to say; not kept in a file."""
     _modules: dict[str, ModuleOp] = field(default_factory=dict[str, ModuleOp], repr=False)
@@ -108,6 +111,7 @@ class Program:
             "options": self.options.to_json(),
             "origin": None if self.origin is None else dict(self.origin),
             "signature": self.signature.to_json(),
+            "target_sha256": self.target_digest,
         }
         texts = {level: self._texts.get(level) or self.text(level, locations=True) for level in self.levels}
         Artifact(header, texts, self.weights).save(path)
@@ -152,22 +156,31 @@ def compile_module(
     """The program of a module, which is changed, from its own level down to `stop`."""
     with collect_remarks() as remarks:
         modules = dict(lower(module, options, stop))
-    return Program(signature, weights, options, dtype, remarks=tuple(remarks), _modules=modules)
+    digest = table_digest(options.target)
+    return Program(signature, weights, options, dtype, target_digest=digest, remarks=tuple(remarks), _modules=modules)
 
 
 def load(path: str | os.PathLike[str]) -> Program:
     """The program of an `.om` file; weights stay in the file until they are used. Raises `CompileError` for a file that is not right."""
     artifact = Artifact.load(path)
-    header = artifact.header
-    return Program(
-        signature=Signature.from_json(header["signature"]),
-        weights=artifact.weights,
-        options=Options.from_json(header["options"]),
-        dtype=header["dtype"],
-        origin=header["origin"],
-        _texts=dict(artifact.texts),
-        _source=os.fspath(path),
-    )
+    header, name = artifact.header, os.fspath(path)
+    try:
+        program = Program(
+            signature=Signature.from_json(header["signature"]),
+            weights=artifact.weights,
+            options=Options.from_json(header["options"]),
+            dtype=header["dtype"],
+            origin=header["origin"],
+            target_digest=header.get("target_sha256"),
+            _texts=dict(artifact.texts),
+            _source=name,
+        )
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise malformed(name, error) from error
+    target = program.options.target
+    if program.target_digest != table_digest(target):
+        raise CompileError(f"{target} has changed since {name} was compiled for it: compile it again")
+    return program
 
 
 def _is_torch(value: Any) -> bool:

@@ -99,6 +99,8 @@ def _report(error: Exception) -> int:
             return 2
         case ModuleNotFoundError(name="torch"):
             sys.stderr.write("gec: error: this command needs PyTorch: pip install 'ge-compiler[torch]'\n")
+        case MemoryError():
+            sys.stderr.write(f"gec: error: there is not enough memory: {error}\n")
         case InternalError():
             sys.stderr.write(f"gec: {error}; please report it (GE_DEBUG=1 shows the traceback)\n")
         case _:

@@ -71,9 +71,9 @@ func.func private @empty(%x: tensor<0x8xf32>) -> tensor<0x8xf32> {
 // RUN: not ge-opt %s --target Ascend910A -p 'select-schedule{tiling="linear=q:16"}' 2>&1 | filecheck %s --check-prefix=KEY
 // KEY: error: tiling 'linear=q:16': 'q' is not a key of a schedule; keys: m, n, k, k0
 // RUN: not ge-opt %s --target Ascend910A -p 'select-schedule{tiling="linear=m:0"}' 2>&1 | filecheck %s --check-prefix=ZERO
-// ZERO: error: tiling 'linear=m:0': m must be a positive integer, got '0'
+// ZERO: error: tiling 'linear=m:0': m must be a positive integer below 2^31, got '0'
 // RUN: not ge-opt %s --target Ascend910A -p 'select-schedule{tiling="linear=m:x"}' 2>&1 | filecheck %s --check-prefix=WORD
-// WORD: error: tiling 'linear=m:x': m must be a positive integer, got 'x'
+// WORD: error: tiling 'linear=m:x': m must be a positive integer below 2^31, got 'x'
 // RUN: not ge-opt %s --target Ascend910A -p 'select-schedule{tiling="linear=m:16,m:32"}' 2>&1 | filecheck %s --check-prefix=TWICE
 // TWICE: error: tiling 'linear=m:16,m:32': m is given twice
 // RUN: not ge-opt %s --target Ascend910A -p 'select-schedule{tiling="linear"}' 2>&1 | filecheck %s --check-prefix=FORM

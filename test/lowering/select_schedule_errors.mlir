@@ -104,7 +104,7 @@ func.func private @key(%x: tensor<4xf32>) attributes {schedule = #tile.schedule<
 
 // -----
 
-// expected-error@+1 {{m of a schedule must be a positive integer, got 0}}
+// expected-error@+1 {{m of a schedule must be a positive integer below 2^31, got 0}}
 func.func private @zero(%x: tensor<4xf32>) attributes {schedule = #tile.schedule<m = 0>} {
   func.return
 }

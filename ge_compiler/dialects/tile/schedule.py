@@ -38,6 +38,8 @@ LEAST = {"skew": 0}
 MOST = {"skew": 1, "splits": 16}
 """The largest value of each key that has one."""
 
+_LARGEST = 2**31 - 1
+
 SCHEDULE_ATTRIBUTE = "schedule"
 
 
@@ -93,13 +95,13 @@ class ScheduleAttr(ParametrizedAttribute):
 
 def in_range(key: str, value: int) -> bool:
     """Whether a key of a schedule may have `value`."""
-    return LEAST.get(key, 1) <= value <= MOST.get(key, value)
+    return LEAST.get(key, 1) <= value <= MOST.get(key, _LARGEST)
 
 
 def expected_of(key: str) -> str:
     """What values a key may have, in words."""
     if key not in MOST:
-        return "a positive integer"
+        return "a positive integer below 2^31"
     least, most = LEAST.get(key, 1), MOST[key]
     return f"{least} or {most}" if most == least + 1 else f"{least} to {most}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def _next_steps(options: argparse.Namespace, is_module: bool) -> str:
         return "\nnext: add -o FILE.om to keep the program; --emit tile prints a level\n"
     size = os.path.getsize(options.output)
     golden = "" if is_module else " --golden torch"
-    return f"\nwrote {options.output} ({size} bytes)\nnext: gec run {options.output}{golden}\n"
+    return f"\nwrote {options.output} ({size} bytes)\nnext: gec run {shlex.quote(str(options.output))}{golden}\n"
 
 
 def _check_writable(path: Path) -> None:

@@ -8,6 +8,7 @@ The values of inputs on the command line.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from ge_compiler.runtime.signature import DTYPES, FLOATS, Array, TensorSpec, dty
 from ge_compiler.tools.opt.registry import UsageError
 
 _SPEC = re.compile(r"(?P<dtype>\w+)\[(?P<shape>[\d,\s]*)\](?:=rand:(?P<seed>\d+))?")
+_MOST_DIMENSIONS = 64
+_MOST_ELEMENTS = 1 << 40
 _FORMS = "NAME=DTYPE[SIZES] (x=f16[32,768]), NAME=DTYPE[SIZES]=rand:SEED or NAME=@FILE.npy"
 
 
@@ -68,7 +71,10 @@ def _parse(text: str) -> Input:
     sizes = [size.strip() for size in match["shape"].split(",")] if match["shape"].strip() else []
     if "" in sizes:
         raise UsageError(f"--input '{text}': a size is missing between the commas")
-    return Input(name.strip(), dtype, tuple(map(int, sizes)), int(match["seed"] or 0))
+    shape = tuple(map(int, sizes))
+    if len(shape) > _MOST_DIMENSIONS or math.prod(shape) > _MOST_ELEMENTS:
+        raise UsageError(f"--input '{text}' is too large: at most {_MOST_DIMENSIONS} dimensions and 2^40 elements")
+    return Input(name.strip(), dtype, shape, int(match["seed"] or 0))
 
 
 def float_dtype(inputs: Sequence[Input]) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -61,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     write(program, outputs, statistics, metrics)
     if options.format == "text" and program.origin is not None:
         specs = " ".join(f"--input '{spec}'" for spec in program.signature.inputs)
-        sys.stdout.write(f"\nnext: gec compare {program.origin['factory']} {specs}\n")
+        sys.stdout.write(f"\nnext: gec compare {shlex.quote(program.origin['factory'])} {specs}\n")
     return 3 if any(not m.within for m in metrics or ()) else 0
 
 

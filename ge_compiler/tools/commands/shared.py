@@ -64,7 +64,7 @@ def add_compilation_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--target", metavar="NAME", help=f"{', '.join(available_targets())}, or a table file CHIP.toml (default: {DEFAULT_TARGET})")
     add("--dtype", choices=FLOATS, help="the dtype of the model's floats (default: that of the floating inputs)")
-    add("--seed", type=int, default=0, metavar="N", help="the seed under which the model is made (default: 0)")
+    add("--seed", type=_seed, default=0, metavar="N", help="the seed under which the model is made (default: 0)")
     add(
         "--tiling",
         action="append",
@@ -78,6 +78,12 @@ def add_compilation_options(parser: argparse.ArgumentParser) -> None:
         metavar="MODE",
         help="allow_fp32_to_fp16: f32 products may run in f16",
     )
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 1 << 64:
+        raise argparse.ArgumentTypeError(f"must be from 0 to 2^64 - 1, got '{text}'")
+    return int(text)
 
 
 def program_of_factory(options: argparse.Namespace, progress: Progress, stop: str = LEVELS[-1]) -> Compiled:

@@ -43,6 +43,9 @@ MISTAKES = {
     "malformed input": ("compile models.py:Tiny --input 'x=f16[5;24]'", 2, "is not understood; write NAME="),
     "nameless input": ("compile models.py:Tiny --input f16[5,24]", 2, "is not understood; write NAME="),
     "missing size": ("compile models.py:Tiny --input x=f16[5,,24]", 2, "a size is missing"),
+    "too many sizes": (f"compile models.py:Tiny --input x=f16[{'1,' * 64}1]", 2, "is too large: at most 64 dimensions"),
+    "too many elements": ("compile models.py:Tiny --input x=f16[1099511627777]", 2, r"is too large: at most .* 2\^40 elements"),
+    "too large a seed": (f"compile TINY --seed {1 << 64}", 2, f"argument --seed: must be from 0 to 2\\^64 - 1, got '{1 << 64}'"),
     "unknown dtype": ("compile models.py:Tiny --input x=bf61[5,24]", 2, r"unknown dtype 'bf61' \(did you mean 'bf16'\?\)"),
     "several dtypes": ("compile models.py:Two --input x=f16[5,8] --input y=f32[8]", 2, r"several floating dtypes \(f16, f32\)"),
     "wrong shape": ("compile models.py:Tiny --input x=f16[5,23]", 1, r"models.py:\d+:\d+: error: torch.export could not trace Tiny"),
@@ -74,6 +77,7 @@ MISTAKES = {
         1,
         "expected KERNEL=key:size,..., for example MatMulV2Gelu=m:16",
     ),
+    "tiling beyond all bounds": (f"compile TINY --tiling MatMulV2Gelu=m:{1 << 70}", 1, r"m must be a positive integer below 2\^31, got"),
     "compare a text": ("compare m.mlir", 2, r"FILE.py:NAME \(a class or a function\) or, to compile, FILE.mlir"),
     "unsupported": (
         "compile models.py:Unsupported --input x=f16[5,24]",
@@ -141,6 +145,15 @@ def test_an_interrupt_is_quiet_and_leaves_nothing(gec: Gec, tmp_path: Path, monk
     outcome = gec("compile", *TINY.split(), "-o", "m.om")
     assert (outcome.status, outcome.out, outcome.err) == (130, "", "gec: interrupted\n")
     assert not (tmp_path / "m.om").exists()
+
+
+def test_too_little_memory_is_no_fault_of_ours(gec: Gec, monkeypatch: pytest.MonkeyPatch) -> None:
+    def greedy(*_: object) -> None:
+        raise MemoryError("Unable to allocate 364. TiB")
+
+    monkeypatch.setattr(compile_command, "program_of_factory", greedy)
+    outcome = gec("compile", *TINY.split())
+    assert (outcome.status, outcome.err) == (1, "gec: error: there is not enough memory: Unable to allocate 364. TiB\n")
 
 
 def test_our_own_fault_asks_for_a_report(gec: Gec, monkeypatch: pytest.MonkeyPatch) -> None:

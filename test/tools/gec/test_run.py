@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +104,34 @@ def test_a_changed_factory_is_told(gec: Gec, tiny: str, tmp_path: Path) -> None:
     assert outcome.status == 1
     assert "there is no file models.py here" in outcome.err
     assert gec("run", tiny).status == 0
+
+
+def test_a_changed_table_of_a_chip_is_told(gec: Gec, tmp_path: Path) -> None:
+    chip = tmp_path / "chip.toml"
+    chip.write_bytes(resources.files("ge_compiler.dialects").joinpath("targets", "Ascend910A.toml").read_bytes())
+    assert gec("compile", "models.py:Tiny", "--input", "x=f16[5,24]", "--target", "chip.toml", "-o", "m.om").status == 0
+    assert gec("run", "m.om").status == 0
+    chip.write_text(chip.read_text() + "\n# changed\n")
+    outcome = gec("run", "m.om")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert "error: chip.toml has changed since m.om was compiled for it: compile it again" in outcome.err
+    chip.unlink()
+    outcome = gec("run", "m.om")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert "error: cannot read the target file 'chip.toml': No such file or directory" in outcome.err
+
+
+def test_names_of_files_may_be_anything(gec: Gec, tmp_path: Path) -> None:
+    folder = tmp_path / 'größe "2"'
+    folder.mkdir()
+    (tmp_path / "models.py").rename(folder / "models.py")
+    outcome = gec("compile", f"{folder.name}/models.py:Tiny", "--input", "x=f16[5,24]", "-o", "m 1.om")
+    assert outcome.status == 0
+    assert re.search(r"fc1 +MatMulV2 +tensor<5x40xf16> +models.py:\d+\n", outcome.out)
+    assert "next: gec run 'm 1.om' --golden torch\n" in outcome.out
+    outcome = gec("run", "m 1.om", "--golden", "torch")
+    assert outcome.status == 0
+    assert """next: gec compare 'größe "2"/models.py:Tiny' --input""" in outcome.out
 
 
 def test_a_program_without_a_factory_has_no_golden(gec: Gec, tmp_path: Path) -> None:
