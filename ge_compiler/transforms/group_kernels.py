@@ -105,6 +105,10 @@ class GroupKernelsPass(ModulePass):
     max_ops: int = 64
     """The most operators that one kernel may hold."""
 
+    def __post_init__(self) -> None:
+        if self.max_ops < 1:
+            raise ValueError(f"max-ops must be at least 1, got {self.max_ops}")
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         # Consumers first: one that takes over all users of a value can then take over what makes it, too.
         for kernel in reversed(_kernels(op)):

@@ -34,6 +34,12 @@ class VerifySyncPass(ModulePass):
     cores: int | None = None
     """Check for this many cores instead of the target's."""
 
+    def __post_init__(self) -> None:
+        if self.cores is not None and self.cores < 1:
+            raise ValueError(f"cores must be at least 1, got {self.cores}")
+        if negative := [count for count in self.trips if count < 0]:
+            raise ValueError(f"trips cannot be negative, got {negative[0]}")
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         from ge_compiler.runtime.checks import check_sync
 

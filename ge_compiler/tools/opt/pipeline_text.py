@@ -117,7 +117,10 @@ def build_pass(call: PassCall) -> ModulePass:
     for name, field in known.items():
         if name not in values and field.default is MISSING and field.default_factory is MISSING:
             raise UsageError(f"pass '{call.name}' needs its option '{name.replace('_', '-')}'")
-    return pass_class(**values)
+    try:
+        return pass_class(**values)
+    except ValueError as error:
+        raise UsageError(f"pass '{call.name}': {error}") from None
 
 
 def _convert(text: str | None, wanted: Any) -> Any:
