@@ -107,16 +107,3 @@ def test_options_are_documented_by_the_string_under_them() -> None:
 def test_names() -> None:
     assert class_name("convert_ge_to_fused") == "ConvertGeToFusedPass"
     assert str(PassCall("a", {"x": None, "y": "1"})) == "a{x y=1}"
-
-
-@pytest.mark.parametrize(
-    ("pipeline", "message"),
-    [
-        ("verify-sync{cores=0}", "pass 'verify-sync': cores must be at least 1, got 0"),
-        ("verify-sync{trips=0,-1}", "pass 'verify-sync': trips cannot be negative, got -1"),
-        ("group-kernels{max-ops=0}", "pass 'group-kernels': max-ops must be at least 1, got 0"),
-    ],
-)
-def test_a_value_out_of_range_is_told_before_anything_is_read(pipeline: str, message: str) -> None:
-    with pytest.raises(UsageError, match=f"^{message}$"):
-        build_pass(parse_pipeline(pipeline)[0])
