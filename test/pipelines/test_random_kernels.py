@@ -93,7 +93,8 @@ class Program:
         array = (values * 5).astype(np.int32) if self.dtype == "i32" else values.astype(DTYPES[self.dtype])
         self.inputs.append(array)
         name = f"%in{len(self.inputs)}"
-        self.truth[name] = array.astype(np.float64)
+        # Integers wrap around, as they do in PyTorch; floats are compared with what they would be in f64.
+        self.truth[name] = array if self.dtype == "i32" else array.astype(np.float64)
         return name
 
     def type(self, shape: tuple[int, ...]) -> str:
