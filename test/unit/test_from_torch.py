@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -297,6 +297,9 @@ class Refused(nn.Module):
         self.count: Tensor
         self.register_buffer("count", torch.zeros(3))
 
+    def ends(self, x: Tensor) -> Tensor:
+        raise SystemExit(0)
+
     def counts(self, x: Tensor) -> Tensor:
         self.count.add_(1)
         return x + self.count
@@ -332,6 +335,7 @@ class Refused(nn.Module):
         ("boolean", "cast to booleans"),
         ("branches", "torch.export could not trace Refused"),
         ("counts", "changes its buffer 'count' in place"),
+        ("ends", "torch.export could not trace Refused: SystemExit: 0"),
         ("nonzero", "a shape depends on the data"),
         ("norm", r"1 operator is not supported\n.*batch_norm_legit_no_training.default ×1 at .*: no conversion$"),
         ("nothing", "returns no tensor"),
@@ -393,6 +397,11 @@ def test_a_scripted_module_is_explained() -> None:
 class Accented(nn.Module):
     def forward(self, größe: Tensor) -> Tensor:
         return größe + 1
+
+
+def test_what_is_no_module_is_explained() -> None:
+    with pytest.raises(CompileError, match=r"a model is a torch\.nn\.Module, got type"):
+        import_model(cast("nn.Module", nn.ReLU), (rand(3, 3),))
 
 
 def test_a_name_that_the_text_cannot_hold_is_changed() -> None:

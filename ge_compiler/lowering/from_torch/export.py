@@ -63,7 +63,9 @@ def cast_floats(value: Any, dtype: str | None) -> Any:
 
 
 def check_model(model: torch.nn.Module) -> None:
-    """Raises `CompileError` for a module that torch.export does not take."""
+    """Raises `CompileError` for what torch.export does not take as a model."""
+    if not isinstance(model, torch.nn.Module):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise CompileError(f"a model is a torch.nn.Module, got {type(model).__name__}")
     if isinstance(model, torch.jit.ScriptModule):
         raise CompileError("the model is a ScriptModule, which cannot be traced; compile the module that it was made from")
 
@@ -83,8 +85,9 @@ def export(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any
         try:
             traced = torch.export.export(model, tuple(args), dict(kwargs), strict=False)
             exported = traced.run_decompositions({})  # pyright: ignore[reportUnknownMemberType]
-        except Exception as error:
-            reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        except (Exception, SystemExit) as error:
+            text = str(error) if isinstance(error, Exception) else f"{type(error).__name__}: {error}"
+            reason = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
             message = f"torch.export could not trace {type(model).__name__}: {reason}"
             raise CompileError(message, line_of_traceback(error.__traceback__)) from error
     _check_supported(exported)

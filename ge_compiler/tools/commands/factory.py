@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import sys
@@ -18,6 +19,11 @@ from ge_compiler.tools.opt.registry import UsageError
 
 if TYPE_CHECKING:
     import torch
+
+
+def model_output() -> contextlib.redirect_stdout[Any]:
+    """What a user's code prints goes to standard error: standard output is for our results."""
+    return contextlib.redirect_stdout(sys.stderr)
 
 
 @dataclass(frozen=True)
@@ -64,14 +70,16 @@ class Factory:
 
         from ge_compiler.lowering.from_torch.export import check_model
 
-        module = self._load()
+        with model_output():
+            module = self._load()
         candidates = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
         make = getattr(module, self.name, None)
         if not callable(make):
             raise CompileError(f"{self.file} has no class or function '{self.name}'{did_you_mean(self.name, candidates)}")
         torch.manual_seed(self.seed)  # pyright: ignore[reportUnknownMemberType]
         try:
-            model = make()
+            with model_output():
+                model = make()
         except (Exception, SystemExit) as error:
             raise _raised(f"{self.name}()", error) from error
         if not isinstance(model, torch.nn.Module):

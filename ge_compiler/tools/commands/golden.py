@@ -13,6 +13,7 @@ from ge_compiler.lowering.from_torch.export import with_dtype
 from ge_compiler.lowering.from_torch.golden import Golden, golden
 from ge_compiler.runtime.accuracy import Metrics, measure
 from ge_compiler.runtime.signature import Array, TensorSpec
+from ge_compiler.tools.commands.factory import model_output
 from ge_compiler.tools.compilation import PRECISION_MODES
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def narrowed_dtype(program: Program) -> str | None:
 def golden_of_program(program: Program, model: torch.nn.Module, inputs: Sequence[Array]) -> Golden:
     """What PyTorch gives for `inputs`, in the dtype in which the program computes."""
     named = {spec.name: to_torch(array) for spec, array in zip(program.signature.inputs, inputs, strict=True)}
-    return golden(model, (), named, dtype=narrowed_dtype(program) or program.dtype)
+    with model_output():
+        return golden(model, (), named, dtype=narrowed_dtype(program) or program.dtype)
 
 
 def compare(program: Program, outputs: Sequence[Array], truth: Golden) -> list[Metrics]:

@@ -20,7 +20,7 @@ from ge_compiler.dialects.target import DEFAULT_TARGET, available_targets, load_
 from ge_compiler.dialects.types import shaped_type
 from ge_compiler.runtime.signature import FLOATS, Array, Signature, TensorSpec
 from ge_compiler.tools.api import Program, compile_module, make_options
-from ge_compiler.tools.commands.factory import Factory
+from ge_compiler.tools.commands.factory import Factory, model_output
 from ge_compiler.tools.commands.inputs import Input, float_dtype, parse_inputs
 from ge_compiler.tools.compilation import PRECISION_MODES, Options
 from ge_compiler.tools.opt.registry import UsageError
@@ -92,12 +92,13 @@ def program_of_factory(options: argparse.Namespace, progress: Progress, stop: st
     chosen = _options_of(options)
     inputs = parse_inputs(options.input)
     dtype = options.dtype or float_dtype(inputs)
+    origin = factory.to_json()
     model = factory.build()
     progress.done(f"made {factory}")
     imported = import_with(model, inputs, dtype)
     progress.done(f"imported {factory}")
     program = compile_module(imported.module, imported.weights, chosen, imported.signature, dtype, stop)
-    program.origin = factory.to_json()
+    program.origin = origin
     progress.done(f"compiled for {chosen.target}")
     return Compiled(program, imported)
 
@@ -115,7 +116,9 @@ def import_with(model: torch.nn.Module, inputs: Sequence[Input], dtype: str | No
     if unknown := [i.name for i in inputs if i.name not in parameters]:
         raise UsageError(f"--input {unknown[0]}: forward has no parameter '{unknown[0]}'; its parameters: {names}")
     ordered = sorted(inputs, key=lambda i: parameters.index(i.name))
-    return import_model(model, (), {i.name: tensor_of(i.array()) for i in ordered}, dtype=dtype)
+    arguments = {i.name: tensor_of(i.array()) for i in ordered}
+    with model_output():
+        return import_model(model, (), arguments, dtype=dtype)
 
 
 def tensor_of(array: Array) -> torch.Tensor:

@@ -64,6 +64,25 @@ def test_the_text_of_a_level_is_all_of_the_output(level: str, gec: Gec) -> None:
     assert f"{level}." in outcome.out
 
 
+def test_what_a_model_prints_is_no_result(gec: Gec, tmp_path: Path) -> None:
+    models = tmp_path / "models.py"
+    lines = [
+        'print("at import")',
+        "class Loud(Tiny):",
+        "  def forward(self, x):",
+        '    print("in forward")',
+        "    return super().forward(x)",
+    ]
+    factory = ["def loud():", '  print("in factory")', "  return Loud()"]
+    models.write_text("\n".join([models.read_text(), *lines, *factory]))
+    outcome = gec("compile", "models.py:loud", "--input", "x=f16[5,24]", "--emit", "ge")
+    assert outcome.out.startswith("builtin.module")
+    for words in ("at import\n", "in factory\n", "in forward\n"):
+        assert words in outcome.err
+    outcome = gec("compare", "models.py:loud", "--input", "x=f16[5,24]", "--levels=ge", "--format=json")
+    assert json.loads(outcome.out)["within"] is True
+
+
 def test_tile_sizes_are_taken_and_the_rest_is_chosen(gec: Gec) -> None:
     report = json.loads(gec("compile", *TINY, "--format", "json", "--tiling", "MatMulV2Gelu=n:16,k0:16", "--tiling", "MatMulV2=n:16").out)
     first, second = (kernel["schedule"] for kernel in report["kernels"])
