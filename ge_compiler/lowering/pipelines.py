@@ -108,4 +108,14 @@ TO_NPU = Pipeline(
     TO_BUF,
 )
 
+_CHECKS = ("verify-memory", "verify-sync")
+"""Passes that prove something of a level and of all below it."""
+
 PIPELINES = {pipeline.name: pipeline for pipeline in (TO_FUSED, TO_TILE, TO_BUF, TO_NPU)}
+
+
+def checks(level: str) -> str:
+    """The passes that a module at `level` must satisfy, whoever wrote it."""
+    own = f"verify-stage{{stage={level}}}"
+    steps = PIPELINES[f"to-{level}"].steps() if level != LEVELS[0] else ()
+    return ",".join(step.pass_spec for step in steps if step.pass_spec in (*_CHECKS, own))

@@ -13,8 +13,10 @@ from xdsl.printer import Printer
 
 from ge_compiler import dialects
 from ge_compiler.dialects import LEVELS
+from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.target import DEFAULT_TARGET, TARGET_ATTRIBUTE, load_target
-from ge_compiler.lowering.pipelines import module_level
+from ge_compiler.dialects.verifier import verify_module
+from ge_compiler.lowering.pipelines import checks, module_level
 from ge_compiler.tools.opt.pass_manager import PassManager
 
 PRECISION_MODES = ("must_keep_origin_dtype", "allow_fp32_to_fp16")
@@ -47,12 +49,24 @@ def lower(module: ModuleOp, options: Options, stop: str = LEVELS[-1]) -> Iterato
     context = dialects.context()
     module.attributes[TARGET_ATTRIBUTE] = StringAttr(options.target)
     start = module_level(module)
+    _check_choices(start, options)
+    if start != LEVELS[0]:
+        verify_module(module)  # which pipes and memories there are depends on the target
+        PassManager(checks(start)).run(context, module)
     _apply_choices(context, module, start, options)
     yield start, module.clone()
     for level in LEVELS[LEVELS.index(start) + 1 : LEVELS.index(stop) + 1]:
         PassManager(f"to-{level}").run(context, module)
         _apply_choices(context, module, level, options)
         yield level, module.clone()
+
+
+def _check_choices(start: str, options: Options) -> None:
+    """Raises `CompileError` for a choice that a module at the level `start` has behind it."""
+    if options.precision_mode != PRECISION_MODES[0] and start != LEVELS[0]:
+        raise CompileError(f"the precision mode has no effect on a module at level '{start}', whose element types are chosen; leave it out")
+    if options.tiling and LEVELS.index(start) > LEVELS.index("fused"):
+        raise CompileError(f"tile sizes have no effect on a module at level '{start}', whose tiles are chosen; leave the tiling out")
 
 
 def _apply_choices(context: Context, module: ModuleOp, level: str, options: Options) -> None:

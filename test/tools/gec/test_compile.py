@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,28 @@ def test_a_module_below_ge_is_taken_from_where_it_is(gec: Gec, tmp_path: Path) -
     loaded = ge.load(tmp_path / "m.om")
     assert loaded.levels == ("tile", "buf", "npu")
     assert loaded.text("npu") == program.text("npu")
+
+
+@pytest.mark.parametrize(
+    ("level", "edit", "options", "words"),
+    [
+        ("npu", (r"npu.set_flag <mte2>, <v>\[0\]", ""), "", r"'npu.wait_flag' op deadlock"),
+        ("npu", (r"npu.(set|wait)_flag <mte2>, <v>\[0\]", ""), "", r"'npu.vconv' op RAW race"),
+        ("npu", ("", ""), "--target=Ascend910B2", r"Ascend910B2 has no pipe <mte2>"),
+        ("buf", (r"\[0\]", "[9999968]"), "", r"'buf.at' op .*9999968"),
+        ("tile", ("", ""), "--tiling=Relu=m:1", r"tile sizes have no effect on a module at level 'tile'"),
+        ("fused", ("", ""), "--precision-mode=allow_fp32_to_fp16", r"the precision mode has no effect on a module at level 'fused'"),
+    ],
+)
+def test_a_module_of_a_user_is_checked_at_its_level(
+    level: str, edit: tuple[str, str], options: str, words: str, gec: Gec, tmp_path: Path
+) -> None:
+    program = ge.compile(torch.nn.ReLU(), (torch.zeros(3, 8).half(),), target="Ascend910A")
+    (tmp_path / "m.mlir").write_text(re.sub(*edit, program.text(level)))
+    outcome = gec("compile", "m.mlir", *options.split(), "-o", "m.om")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert re.search(words, outcome.err), outcome.err
+    assert not (tmp_path / "m.om").exists()
 
 
 def test_a_module_is_compiled_for_the_chip_that_it_names_unless_another_is_asked_for(gec: Gec, tmp_path: Path) -> None:
