@@ -104,16 +104,11 @@ VECTOR: dict[str, type[VectorElementwiseOp]] = define("npu", "v", VectorElementw
 """The vector instruction of each native function, by the function's name."""
 
 
-@irdl_op_definition
-class VconvOp(VectorOp):
-    """Convert the element type: floats round to nearest even, float to integer truncates."""
-
-    name = "npu.vconv"
+class _UnaryOp(VectorOp):
+    """An instruction that makes one tile of another."""
 
     x = operand_def(MemRefType)
     out = operand_def(MemRefType)
-
-    assembly_format = "`ins` `(` $x `:` type($x) `)` `outs` `(` $out `:` type($out) `)` attr-dict"
 
     def __init__(self, x: SSAValue, out: SSAValue):
         super().__init__(operands=[x, out])
@@ -123,6 +118,18 @@ class VconvOp(VectorOp):
 
     def writes(self) -> SSAValue:
         return self.out
+
+
+_X_TO_OUT = "`ins` `(` $x `:` type($x) `)` `outs` `(` $out `:` type($out) `)` attr-dict"
+
+
+@irdl_op_definition
+class VconvOp(_UnaryOp):
+    """Convert the element type: floats round to nearest even, float to integer truncates."""
+
+    name = "npu.vconv"
+
+    assembly_format = _X_TO_OUT
 
     def verify_(self) -> None:
         verify_spaces(self.x, "x", Space.UB)
@@ -131,24 +138,12 @@ class VconvOp(VectorOp):
 
 
 @irdl_op_definition
-class VbrcOp(VectorOp):
+class VbrcOp(_UnaryOp):
     """Repeat a row, a column or a single element to a tile."""
 
     name = "npu.vbrc"
 
-    x = operand_def(MemRefType)
-    out = operand_def(MemRefType)
-
-    assembly_format = "`ins` `(` $x `:` type($x) `)` `outs` `(` $out `:` type($out) `)` attr-dict"
-
-    def __init__(self, x: SSAValue, out: SSAValue):
-        super().__init__(operands=[x, out])
-
-    def reads(self) -> Sequence[SSAValue]:
-        return (self.x,)
-
-    def writes(self) -> SSAValue:
-        return self.out
+    assembly_format = _X_TO_OUT
 
     def verify_(self) -> None:
         verify_spaces(self.x, "x", Space.UB)
