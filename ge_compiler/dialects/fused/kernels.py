@@ -1,0 +1,216 @@
+"""Kernels and their launches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import ArrayAttr, FlatSymbolRefAttrConstr, MemRefType, StringAttr, SymbolRefAttr, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Block, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_attr_definition,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolTable
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+from xdsl.utils.str_enum import StrEnum
+
+from ge_compiler.dialects.elementwise import string_array
+from ge_compiler.dialects.types import Tensor, verify_element_types
+
+Values: TypeAlias = Sequence[SSAValue]
+
+
+class Engine(StrEnum):
+    """Who executes a launch."""
+
+    AICORE = "aicore"
+    """A lowered kernel on the AI Cores."""
+    AICPU = "aicpu"
+    """Operators of `ge` by their numpy meaning, as a slow task on the device: its kernel keeps them at every level."""
+    HOST = "host"
+    """Operators that only the host can execute: its kernel keeps them at every level."""
+
+
+@irdl_attr_definition
+class EngineAttr(EnumAttribute[Engine], SpacedOpaqueSyntaxAttribute):
+    """`aicore`, `aicpu` or `host`: who executes a launch."""
+
+    name = "fused.engine"
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """The results of a `fused.kernel`."""
+
+    name = "fused.yield"
+
+    values = var_operand_def(TensorType)
+
+    traits = traits_def(IsTerminator())
+    assembly_format = "($values^ `:` type($values))? attr-dict"
+
+    def __init__(self, values: Sequence[SSAValue]):
+        super().__init__(operands=[values])
+
+
+@irdl_op_definition
+class KernelOp(IRDLOperation):
+    """Operators that will be one kernel, before `outline-kernels` makes it a function.
+
+    `ops` lists the operators' CANN types in order, `op_name` the place in the model (for example `fc1`). Without an `engine` it is for
+    the AI Cores and holds primitives; others hold operators of `ge`.
+    """
+
+    name = "fused.kernel"
+
+    inputs = var_operand_def(TensorType)
+    ops = prop_def(ArrayAttr[StringAttr])
+    op_name = prop_def(StringAttr)
+    engine = opt_prop_def(EngineAttr)
+    outputs = var_result_def(TensorType)
+    body = region_def("single_block")
+
+    traits = traits_def(IsolatedFromAbove())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "`(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs) $body"
+
+    def __init__(
+        self,
+        inputs: Sequence[SSAValue],
+        outputs: Sequence[Attribute],
+        body: Block,
+        ops: Sequence[str],
+        op_name: str,
+        engine: Engine = Engine.AICORE,
+    ):
+        properties: dict[str, Attribute] = {"ops": ArrayAttr(string_array(ops)), "op_name": StringAttr(op_name)}
+        if engine is not Engine.AICORE:
+            properties["engine"] = EngineAttr(engine)
+        super().__init__(operands=[inputs], result_types=[outputs], regions=[Region(body)], properties=properties)
+
+    @property
+    def runs_on(self) -> Engine:
+        """Who executes the kernel."""
+        return Engine.AICORE if self.engine is None else self.engine.data
+
+    @property
+    def yielded(self) -> YieldOp:
+        last = self.body.block.last_op
+        assert isinstance(last, YieldOp)
+        return last
+
+    def verify_(self) -> None:
+        verify_element_types(self)
+        if not self.ops.data:
+            raise VerifyException("ops must name at least one operator: the kernel is called after them")
+        last = self.body.block.last_op
+        if not isinstance(last, YieldOp):
+            raise VerifyException("the body must end with fused.yield")
+        _verify_same_types("argument", self.body.block.args, self.inputs)
+        _verify_same_types("fused.yield operand", last.values, self.outputs)
+
+
+@irdl_op_definition
+class LaunchOp(IRDLOperation):
+    """Run a kernel once: it reads `inputs` and writes `destinations`, which the results then are.
+
+    On tensors each destination has a result of its type; once `@main`'s values have addresses, inputs and destinations are memrefs and
+    there are no results. Until loops exist the kernel returns tensors; from `tile` on it takes its destinations as last arguments.
+    """
+
+    name = "fused.launch"
+
+    callee = prop_def(FlatSymbolRefAttrConstr)
+    inputs = var_operand_def(TensorType | MemRefType)
+    destinations = var_operand_def(TensorType | MemRefType)
+    engine = prop_def(EngineAttr)
+    ops = prop_def(ArrayAttr[StringAttr])
+    op_name = prop_def(StringAttr)
+    outputs = var_result_def(TensorType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    assembly_format = (
+        "$callee `(` $inputs `)` `into` `(` $destinations `)` `on` $engine attr-dict "
+        "`:` `(` type($inputs) `)` `into` `(` type($destinations) `)` (`->` type($outputs)^)?"
+    )
+
+    def __init__(
+        self,
+        callee: str,
+        inputs: Values,
+        destinations: Values,
+        ops: ArrayAttr[StringAttr],
+        op_name: StringAttr,
+        engine: Engine = Engine.AICORE,
+    ):
+        properties = {"callee": SymbolRefAttr(callee), "engine": EngineAttr(engine), "ops": ops, "op_name": op_name}
+        super().__init__(operands=[inputs, destinations], result_types=[_tensor_types(destinations)], properties=properties)
+
+    @property
+    def kernel_name(self) -> str:
+        return self.callee.root_reference.data
+
+    def kernel(self) -> FuncOp | None:
+        """The function that is launched."""
+        found = SymbolTable.lookup_symbol(self, self.callee)
+        return found if isinstance(found, FuncOp) else None
+
+    def verify_(self) -> None:
+        verify_element_types(self)
+        _verify_call(self)
+
+
+def _tensor_types(values: Sequence[SSAValue]) -> list[Attribute]:
+    return [v.type for v in values if isa(v.type, Tensor)]
+
+
+def _types_of(values: Sequence[SSAValue]) -> list[Attribute]:
+    return [v.type for v in values]
+
+
+def _show(types: Sequence[SSAValue] | Sequence[Attribute]) -> str:
+    return ", ".join(str(t.type if isinstance(t, SSAValue) else t) for t in types)
+
+
+def _verify_same_types(what: str, written: Sequence[SSAValue], expected: Sequence[SSAValue]) -> None:
+    if _types_of(written) != _types_of(expected):
+        raise VerifyException(f"{what} types ({_show(written)}) differ from the op's ({_show(expected)})")
+
+
+def _verify_call(launch: LaunchOp) -> None:
+    """A kernel returns its results as long as it is made of tensors; afterwards it takes its destinations as last arguments."""
+    expected = _tensor_types(launch.destinations)
+    if _types_of(launch.outputs) != expected:
+        raise VerifyException(f"results ({_show(launch.outputs)}) must be the tensor destinations ({_show(expected)})")
+    kernel = launch.kernel()
+    if kernel is None or not is_kernel(kernel):
+        raise VerifyException(f"@{launch.kernel_name} is not a kernel (a private function) of this module")
+    inputs, results = list(kernel.function_type.inputs), list(kernel.function_type.outputs)
+    given_in, given_out = _types_of(launch.inputs), _types_of(launch.destinations)
+    matches = (inputs, results) == (given_in, given_out) if results else inputs == given_in + given_out
+    if not matches:
+        takes, given = f"({_show(inputs)}) -> ({_show(results)})", f"({_show(given_in)}) into ({_show(given_out)})"
+        raise VerifyException(f"@{launch.kernel_name} takes {takes}, got {given}")
+
+
+def kernels(module: Operation) -> list[FuncOp]:
+    """The kernels of a module: its private functions, in the order of the text."""
+    return [f for f in module.regions[0].block.ops if isinstance(f, FuncOp) and is_kernel(f)]
+
+
+def is_kernel(function: FuncOp) -> bool:
+    """Whether a function is one that launches run: a private one."""
+    return function.sym_visibility is not None and function.sym_visibility.data == "private"
