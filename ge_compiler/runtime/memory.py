@@ -267,8 +267,10 @@ class Region(Reference):
 
     def reshaped(self, op: Operation, offset: int, shape: Sequence[int], strides: Sequence[int]) -> Region:
         """The elements of the buffer under another shape: `offset` and `strides` in elements. Raises `CompileError` beyond its end."""
+        if 0 in shape:
+            return Region(np.empty(tuple(shape), self.dtype), self.label, owner=self.owner)
         last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-        if not self.data.flags.c_contiguous or (0 not in shape and not 0 <= offset <= last < self.data.size):
+        if not self.data.flags.c_contiguous or min(strides, default=0) < 0 or not 0 <= offset <= last < self.data.size:
             raise CompileError.at(op, f"{self.label}: elements up to {last} are out of bounds, it has {self.data.size} contiguous ones")
         flat = self.data.reshape(-1)[offset:]
         data = np.lib.stride_tricks.as_strided(flat, shape, [s * flat.itemsize for s in strides])

@@ -9,11 +9,12 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, IntegerAttr, MemRefType, NoneAttr, StridedLayoutAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.memref import ReinterpretCastOp, SubviewOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ge_compiler.dialects.memory import Space, mem_of
 from ge_compiler.dialects.tile import ViewOp
+from ge_compiler.dialects.tile.window import row_major
 from ge_compiler.dialects.types import Buffer, Tensor, buffer_type, tensor_type
 from ge_compiler.transforms.rewriting.inserter import Inserter
 
@@ -90,11 +91,12 @@ def update_signature(function: FuncOp) -> None:
 
 def bufferize_view(op: ViewOp) -> None:
     """A view of a tensor in global memory is the same memory under another shape."""
-    type_ = memref_of(tensor_type(op.result))
-    shape, strides = type_.get_shape(), type_.get_strides()
-    assert strides is not None
-    known = [stride for stride in strides if stride is not None]
-    cast = Inserter(op)(ReinterpretCastOp.from_dynamic(op.source, [0], shape, known, type_), op.result.name_hint)
+    window, source = op.window(), buffer_type(op.source)
+    contiguous = window.is_contiguous and window.offset == 0
+    strides = row_major(window.shape) if contiguous else window.strides
+    layout = NoneAttr() if contiguous else StridedLayoutAttr(strides, window.offset)
+    type_ = MemRefType[Attribute](source.get_element_type(), window.shape, layout, source.memory_space)
+    cast = Inserter(op)(ReinterpretCastOp.from_dynamic(op.source, [window.offset], window.shape, strides, type_), op.result.name_hint)
     op.result.replace_all_uses_with(cast.result)
     op.detach()
     op.erase()

@@ -31,6 +31,10 @@ def bufferize_main(function: FuncOp) -> None:
             case LoadWeightOp() | ConstOp():
                 Rewriter.replace_value_with_new_type(op.y, memref_of(tensor_type(op.y)))
             case ViewOp():
+                if not op.shows_all:
+                    raise CompileError.at(
+                        op, "shows only a part of its source, or in another order; a kernel may, but between launches it needs a copy"
+                    )
                 bufferize_view(op)
             case EmptyOp() | ReturnOp():
                 pass  # the launch that fills an empty tensor makes its buffer

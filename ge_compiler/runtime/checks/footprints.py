@@ -123,8 +123,9 @@ class GlobalView:
             return ()
         size, starts = self.element_bytes, [self.offset * self.element_bytes]
         run = size
-        # Dimensions without gaps between them are one run.
-        dimensions = [(n, s * size) for n, s in zip(self.shape, self.strides, strict=True) if n != 1]
+        # Dimensions without gaps between them are one run, in whichever order they are walked; a stride of 0 adds no bytes.
+        steps = [(n, s * size) for n, s in zip(self.shape, self.strides, strict=True) if n != 1 and s != 0]
+        dimensions = sorted(steps, key=lambda step: -step[1])
         while dimensions and dimensions[-1][1] == run:
             run *= dimensions.pop()[0]
         for count, stride in dimensions:

@@ -231,13 +231,17 @@ def repeated(op: Operation, x: Array, extents: Sequence[int]) -> Array:
 
 
 def _view(op: tile.ViewOp, frame: Frame) -> Step:
-    shape = tensor_type(op.result).get_shape()
+    window, size = op.window(), tensor_type(op.source).element_count()
 
-    def reshape(x: Array) -> Array:
+    def show_window(x: Array) -> Array:
         # A view of a destination must write through; everything in global memory is contiguous, so that no reshape copies.
-        return x.reshape(shape)
+        flat = x.reshape(-1)
+        if window.is_contiguous:
+            return flat[window.offset : window.last + 1].reshape(window.shape)
+        assert flat.size == size, "a view is verified against its source"
+        return np.lib.stride_tricks.as_strided(flat[window.offset :], window.shape, [s * x.itemsize for s in window.strides])
 
-    return _pure(op, frame, reshape)
+    return _pure(op, frame, show_window)
 
 
 def store(op: tile.StoreOp, frame: Frame) -> Step:
