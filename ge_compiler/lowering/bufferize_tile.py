@@ -20,7 +20,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from ge_compiler.dialects.diagnostics import CompileError
-from ge_compiler.dialects.fused import kernels
+from ge_compiler.dialects.fused import aicore_kernels, kernels
 from ge_compiler.dialects.target import target_of
 from ge_compiler.lowering.bufferization.entry import bufferize_main
 from ge_compiler.lowering.bufferization.kernel import bufferize_kernel
@@ -37,7 +37,7 @@ class BufferizeTilePass(ModulePass):
         for function in op.body.block.ops:
             if isinstance(function, FuncOp) and len(function.body.blocks) != 1:
                 raise CompileError.at(function, f"@{function.sym_name.data} has {len(function.body.blocks)} blocks; a body is one block")
-        for kernel in of_kernels:
+        for kernel in aicore_kernels(op):
             bufferize_kernel(kernel, target_of(op).cores)
         for function in op.body.block.ops:
             if isinstance(function, FuncOp) and function not in of_kernels:

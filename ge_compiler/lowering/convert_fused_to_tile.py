@@ -237,7 +237,7 @@ class ConvertFusedToTilePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
-        for kernel in fused.kernels(op):
+        for kernel in fused.aicore_kernels(op):
             new = _Kernel(kernel, target).convert()
             op.body.block.insert_op_before(new, kernel)
             kernel.detach()

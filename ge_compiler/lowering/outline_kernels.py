@@ -46,9 +46,9 @@ class _Outliner:
         base = kernel_name([name.data for name in kernel.ops])
         function = self._function(base, kernel)
         empties = [located(EmptyOp([], y.type), kernel.location) for y in kernel.results]
-        launch = located(
-            fused.LaunchOp(function.sym_name.data, kernel.inputs, [e.tensor for e in empties], kernel.ops, kernel.op_name), kernel.location
-        )
+        destinations = [e.tensor for e in empties]
+        made = fused.LaunchOp(function.sym_name.data, kernel.inputs, destinations, kernel.ops, kernel.op_name, kernel.runs_on)
+        launch = located(made, kernel.location)
         assert kernel.parent is not None
         kernel.parent.insert_ops_before([*empties, launch], kernel)
         for old, new in zip(kernel.results, launch.results, strict=True):

@@ -63,7 +63,7 @@ class SelectSchedulePass(ModulePass):
     """Tile sizes to use, as "KERNEL=key:size,...", before those in the text."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        kernels = fused.kernels(op)
+        kernels = fused.aicore_kernels(op)
         overrides: dict[str, Schedule] = {}
         for name, schedule in map(parse_tiling, self.tiling):
             known = [kernel.sym_name.data for kernel in kernels]

@@ -29,7 +29,7 @@ from xdsl.passes import ModulePass
 
 from ge_compiler.dialects.buf import AtOp
 from ge_compiler.dialects.diagnostics import CompileError, remark
-from ge_compiler.dialects.fused import kernels
+from ge_compiler.dialects.fused import aicore_kernels
 from ge_compiler.dialects.locations import located
 from ge_compiler.dialects.npu import (
     ALL_PIPES,
@@ -64,7 +64,7 @@ class AllocateEventsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
-        for kernel in kernels(op):
+        for kernel in aicore_kernels(op):
             if kernel.body.blocks:
                 _Allocator(kernel, target, self.overflow == "barrier").run()
 

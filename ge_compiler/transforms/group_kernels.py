@@ -47,6 +47,8 @@ def _is_repeated(kernel: fused.KernelOp, value: SSAValue) -> bool:
 
 def _refusal(producer: fused.KernelOp, consumer: fused.KernelOp, max_ops: int) -> tuple[str, str] | None:
     """The code and the reason why `producer` cannot be merged into `consumer`, or `None` if it can."""
+    if other := next((kernel for kernel in (producer, consumer) if kernel.runs_on is not fused.Engine.AICORE), None):
+        return "engine", f"{_name(other)} runs on {other.runs_on.value}"
     if any(use.operation is not consumer for result in producer.results for use in result.uses):
         return "multi-use", f"the result of {_name(producer)} is also used elsewhere"
     if _has_anchor(consumer):

@@ -31,7 +31,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from ge_compiler.dialects.diagnostics import CompileError, remark
-from ge_compiler.dialects.fused import kernels
+from ge_compiler.dialects.fused import aicore_kernels
 from ge_compiler.dialects.locations import located
 from ge_compiler.dialects.memory import Space
 from ge_compiler.dialects.npu import ALL_PIPES, CrossCoreFlagOp, FlagOp, PipeBarrierOp, SyncAllOp
@@ -57,7 +57,7 @@ class InsertSyncPass(ModulePass):
         if self.mode == "none":
             return
         target = target_of(op)
-        for kernel in kernels(op):
+        for kernel in aicore_kernels(op):
             if kernel.body.blocks:
                 _Inserter(kernel, target).run(self.mode == "flags")
 

@@ -25,7 +25,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ge_compiler.dialects.buf import AllocOp
-from ge_compiler.dialects.fused import kernels
+from ge_compiler.dialects.fused import aicore_kernels
 from ge_compiler.dialects.tile import GridLoopOp, GridOp
 from ge_compiler.dialects.types import buffer_type
 from ge_compiler.transforms.rewriting.constants import Constants, known_index
@@ -39,7 +39,7 @@ class MultiBufferPass(ModulePass):
     name = "multi-buffer"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
+        for kernel in aicore_kernels(op):
             slots = _Slots(Constants(kernel))
             for alloc in list(kernel.walk()):
                 if isinstance(alloc, AllocOp) and alloc.slot_count > 1 and alloc.slot is None:

@@ -26,7 +26,7 @@ from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
 from ge_compiler.dialects.diagnostics import CompileError
-from ge_compiler.dialects.fused import kernels
+from ge_compiler.dialects.fused import aicore_kernels
 from ge_compiler.dialects.locations import located
 from ge_compiler.dialects.memory import Space, mem_of
 from ge_compiler.dialects.tile import ForallOp, GridLoopOp, LoadOp, MoveOp, StoreOp, TileOp, schedule_of
@@ -44,7 +44,7 @@ class PipelineStagesPass(ModulePass):
     name = "pipeline-stages"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
+        for kernel in aicore_kernels(op):
             schedule = schedule_of(kernel)
             values = {} if schedule is None else schedule.values()
             _give_slots(kernel, values)

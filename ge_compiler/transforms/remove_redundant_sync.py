@@ -26,7 +26,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ge_compiler.dialects.diagnostics import remark
-from ge_compiler.dialects.fused import kernels
+from ge_compiler.dialects.fused import aicore_kernels
 from ge_compiler.dialects.npu import CrossCoreFlagOp, FlagOp, PipeBarrierOp
 from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.transforms.synchronization.replay import is_ordered
@@ -42,7 +42,7 @@ class RemoveRedundantSyncPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
-        for kernel in kernels(op):
+        for kernel in aicore_kernels(op):
             if kernel.body.blocks:
                 _reduce(kernel, target)
 

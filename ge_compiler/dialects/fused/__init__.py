@@ -12,7 +12,18 @@ from xdsl.ir import Dialect
 
 from ge_compiler.dialects.fused.elementwise import ELEMENTWISE, FusedElementwiseOp
 from ge_compiler.dialects.fused.indexing import GatherOp, ScatterOp
-from ge_compiler.dialects.fused.kernels import Engine, EngineAttr, KernelOp, LaunchOp, YieldOp, is_kernel, kernels
+from ge_compiler.dialects.fused.kernels import (
+    HOST_OPERATOR,
+    Engine,
+    EngineAttr,
+    KernelOp,
+    LaunchOp,
+    YieldOp,
+    aicore_kernels,
+    engine_of,
+    is_kernel,
+    kernels,
+)
 from ge_compiler.dialects.fused.products import AttentionOp, MatmulOp
 from ge_compiler.dialects.fused.values import BroadcastOp, CastOp, FullOp, IotaOp, ReduceOp, Reduction, ReductionAttr
 from ge_compiler.dialects.fused.views import ConcatOp, InsertOp, ReshapeOp, SliceOp, TransposeOp
@@ -20,6 +31,7 @@ from ge_compiler.dialects.fused.views import ConcatOp, InsertOp, ReshapeOp, Slic
 __all__ = [
     "ELEMENTWISE",
     "FUSED",
+    "HOST_OPERATOR",
     "AttentionOp",
     "BroadcastOp",
     "CastOp",
@@ -42,6 +54,8 @@ __all__ = [
     "SliceOp",
     "TransposeOp",
     "YieldOp",
+    "aicore_kernels",
+    "engine_of",
     "is_kernel",
     "kernels",
 ]

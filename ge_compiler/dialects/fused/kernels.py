@@ -119,6 +119,8 @@ class KernelOp(IRDLOperation):
         last = self.body.block.last_op
         if not isinstance(last, YieldOp):
             raise VerifyException("the body must end with fused.yield")
+        if self.runs_on is not (engine := engine_of(self)):
+            raise VerifyException(f"is for {self.runs_on.value}, but what the body holds is for {engine.value}")
         _verify_same_types("argument", self.body.block.args, self.inputs)
         _verify_same_types("fused.yield operand", last.values, self.outputs)
 
@@ -191,7 +193,11 @@ def _verify_same_types(what: str, written: Sequence[SSAValue], expected: Sequenc
 
 
 def _verify_call(launch: LaunchOp) -> None:
-    """A kernel returns its results as long as it is made of tensors; afterwards it takes its destinations as last arguments."""
+    """
+    A kernel returns its results as long as it is made of tensors; afterwards it takes its destinations as last arguments.
+
+    One of another engine than the AI Cores keeps its tensors: shapes and element types must match, also where the launch has addresses.
+    """
     expected = _tensor_types(launch.destinations)
     if _types_of(launch.outputs) != expected:
         raise VerifyException(f"results ({_show(launch.outputs)}) must be the tensor destinations ({_show(expected)})")
@@ -200,15 +206,40 @@ def _verify_call(launch: LaunchOp) -> None:
         raise VerifyException(f"@{launch.kernel_name} is not a kernel (a private function) of this module")
     inputs, results = list(kernel.function_type.inputs), list(kernel.function_type.outputs)
     given_in, given_out = _types_of(launch.inputs), _types_of(launch.destinations)
+    if launch.engine.data is not (engine := engine_of(kernel)):
+        raise VerifyException(f"@{launch.kernel_name} is a kernel for {engine.value}, but is launched on {launch.engine.data.value}")
+    if engine is not Engine.AICORE:
+        given_in, given_out = ([_without_address(t) for t in types] for types in (given_in, given_out))
     matches = (inputs, results) == (given_in, given_out) if results else inputs == given_in + given_out
     if not matches:
         takes, given = f"({_show(inputs)}) -> ({_show(results)})", f"({_show(given_in)}) into ({_show(given_out)})"
         raise VerifyException(f"@{launch.kernel_name} takes {takes}, got {given}")
 
 
+def _without_address(type_: Attribute) -> Attribute:
+    return TensorType(type_.get_element_type(), type_.get_shape()) if isa(type_, MemRefType[Attribute]) else type_
+
+
 def kernels(module: Operation) -> list[FuncOp]:
     """The kernels of a module: its private functions, in the order of the text."""
     return [f for f in module.regions[0].block.ops if isinstance(f, FuncOp) and is_kernel(f)]
+
+
+def aicore_kernels(module: Operation) -> list[FuncOp]:
+    """The kernels that are lowered; those of other engines stay as they are at every level."""
+    return [kernel for kernel in kernels(module) if engine_of(kernel) is Engine.AICORE]
+
+
+HOST_OPERATOR = "ge.AtenFallback"
+"""The operator that only a host can execute."""
+
+
+def engine_of(kernel: FuncOp | KernelOp) -> Engine:
+    """Who executes a kernel: one that holds operators of `ge` is not for the AI Cores."""
+    operators = [op.name for block in kernel.body.blocks for op in block.ops if op.dialect_name() == "ge"]
+    if not operators:
+        return Engine.AICORE
+    return Engine.HOST if HOST_OPERATOR in operators else Engine.AICPU
 
 
 def is_kernel(function: FuncOp) -> bool:
