@@ -23,7 +23,7 @@ from xdsl.passes import ModulePass
 from ge_compiler.dialects import npu, tile
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.elementwise import elementwise_operands
-from ge_compiler.dialects.fused import kernels
+from ge_compiler.dialects.fused import aicore_kernels
 from ge_compiler.dialects.index_list import join_index_list
 from ge_compiler.dialects.memory import Space, mem_of
 from ge_compiler.dialects.target import NpuTarget, target_of
@@ -42,7 +42,7 @@ class ConvertBufToNpuPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
-        for kernel in kernels(op):
+        for kernel in aicore_kernels(op):
             for found in list(kernel.walk()):
                 if isinstance(found, tile.TileOp | tile.StoreOp | tile.UndefOp | tile.ViewOp):
                     _convert(found, target)
@@ -69,7 +69,9 @@ def _instruction(op: Operation, insert: Inserter, target: NpuTarget) -> npu.Inst
         case tile.StoreOp():
             require_path(op, op.tile.type, op.into.type, target)
             instruction = npu.FixpipeOp if mem_of(op.tile.type).space is Space.L0C else npu.StoreOp
-            return instruction(op.tile, _matrix(op.into, op.mixed_offsets, _tile_extents(op), insert))
+            return instruction(op.tile, _matrix(op.into, op.mixed_offsets, _extents_of(op, op.tile), insert))
+        case tile.AssembleOp():
+            return _assemble(op, insert, target)
         case tile.MmadOp():
             return npu.MmadOp(op.a, op.b, op.accumulator, op.init)
         case tile.CastOp():
@@ -109,6 +111,13 @@ def _move(op: tile.MoveOp, insert: Inserter, target: NpuTarget) -> npu.Instructi
     return npu.FixpipeOp(source, out)
 
 
+def _assemble(op: tile.AssembleOp, insert: Inserter, target: NpuTarget) -> npu.InstructionOp:
+    out = _destination(op)
+    require_path(op, op.part.type, out.type, target)
+    where = _matrix(out, op.mixed_offsets, _extents_of(op, op.part), insert)
+    return npu.CopyOp(op.part, where) if mem_of(out.type).space is Space.L1 else npu.StoreOp(op.part, where)
+
+
 def _matrix(source: SSAValue, offsets: Sequence[Index], extents: Sequence[Index], insert: Inserter) -> SSAValue:
     """The part of `source` at `offsets` with `extents` rows and columns; leading dimensions are points and disappear."""
     type_ = buffer_type(source)
@@ -123,10 +132,10 @@ def _matrix(source: SSAValue, offsets: Sequence[Index], extents: Sequence[Index]
     return insert(SubviewOp.get(source, offsets, sizes, ones, result), source.name_hint).result
 
 
-def _tile_extents(op: tile.StoreOp) -> list[Index]:
-    extents = _extents(op.tile)
+def _extents_of(op: Operation, value: SSAValue) -> list[Index]:
+    extents = _extents(value)
     if extents is None:
-        raise CompileError.at(op, f"cannot tell the extents of {op.tile.type}; cut it to size with memref.subview")
+        raise CompileError.at(op, f"cannot tell the extents of {value.type}; cut it to size with memref.subview")
     return extents
 
 

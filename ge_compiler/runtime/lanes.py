@@ -17,8 +17,8 @@ from ge_compiler.dialects.diagnostics import CompileError, Note
 from ge_compiler.dialects.memory import Space, mem_of
 from ge_compiler.dialects.types import is_shaped
 
-KNOWS_LANES = frozenset({"buf.at", "buf.alloc"})
-"""Ops that give every lane its own value in one step."""
+KNOWS_LANES = frozenset({"buf.at", "buf.alloc", "tile.assemble", "npu.copy"})
+"""Ops that give every lane its own value in one step, or bring the lanes' values together."""
 
 CUBE_MEMORIES = frozenset({Space.L1, Space.L0A, Space.L0B, Space.L0C})
 
@@ -50,6 +50,11 @@ class LaneRegisters(list[Any]):
     def __setitem__(self, slot: Any, value: Any) -> None:
         for i, lane in enumerate(self.lanes):
             lane[slot] = value.values[i] if isinstance(value, PerLane) else value
+
+
+def lanes_of(registers: list[Any]) -> Sequence[list[Any]]:
+    """The registers of each lane; themselves where there is one."""
+    return registers.lanes if isinstance(registers, LaneRegisters) else [registers]
 
 
 def runs_once(op: Operation) -> bool:

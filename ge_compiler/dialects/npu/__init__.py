@@ -11,6 +11,7 @@ from xdsl.ir import Dialect
 from ge_compiler.dialects.memory import MemAttr
 from ge_compiler.dialects.npu.base import InstructionOp
 from ge_compiler.dialects.npu.compute import VECTOR, MmadOp, VbrcOp, VconvOp, VdupOp, VectorElementwiseOp, VectorOp
+from ge_compiler.dialects.npu.copy import CopyOp
 from ge_compiler.dialects.npu.moves import FixpipeOp, Load2dOp, LoadFormat, LoadFormatAttr, LoadOp, StoreOp
 from ge_compiler.dialects.npu.sync import (
     ALL_PIPES,
@@ -33,6 +34,7 @@ __all__ = [
     "NPU",
     "VECTOR",
     "BlockIdxOp",
+    "CopyOp",
     "CrossCoreFlagOp",
     "CrossCoreSetFlagOp",
     "CrossCoreWaitFlagOp",
@@ -72,6 +74,6 @@ _SYNC = [
 
 NPU = Dialect(
     "npu",
-    [LoadOp, Load2dOp, FixpipeOp, StoreOp, MmadOp, *VECTOR.values(), VconvOp, VbrcOp, VdupOp, *_SYNC],
+    [LoadOp, Load2dOp, FixpipeOp, StoreOp, CopyOp, MmadOp, *VECTOR.values(), VconvOp, VbrcOp, VdupOp, *_SYNC],
     [MemAttr, LoadFormatAttr, PipeAttr],
 )

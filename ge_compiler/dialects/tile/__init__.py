@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
+from ge_compiler.dialects.tile.assemble import AssembleOp
 from ge_compiler.dialects.tile.base import ForallOp, GridLoopOp, GridOp, TileOp
 from ge_compiler.dialects.tile.compute import ELEMENTWISE, BroadcastOp, CastOp, FullOp, MmadOp, TileElementwiseOp, UndefOp
 from ge_compiler.dialects.tile.moves import LoadOp, MoveOp, StoreOp, ViewOp
@@ -33,6 +34,7 @@ __all__ = [
     "SIZE_KEYS",
     "SLOT_KEYS",
     "TILE",
+    "AssembleOp",
     "BroadcastOp",
     "CastOp",
     "ForallOp",
@@ -55,6 +57,20 @@ __all__ = [
 
 TILE = Dialect(
     "tile",
-    [ForallOp, GridLoopOp, LoadOp, MoveOp, UndefOp, MmadOp, CastOp, FullOp, BroadcastOp, *ELEMENTWISE.values(), ViewOp, StoreOp],
+    [
+        ForallOp,
+        GridLoopOp,
+        LoadOp,
+        MoveOp,
+        UndefOp,
+        MmadOp,
+        CastOp,
+        FullOp,
+        BroadcastOp,
+        *ELEMENTWISE.values(),
+        ViewOp,
+        StoreOp,
+        AssembleOp,
+    ],
     [ScheduleAttr],
 )

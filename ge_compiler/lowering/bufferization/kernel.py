@@ -16,6 +16,7 @@ from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.elementwise import elementwise_operands
 from ge_compiler.dialects.memory import Space, mem_of
 from ge_compiler.dialects.tile import (
+    AssembleOp,
     BroadcastOp,
     CastOp,
     FullOp,
@@ -197,7 +198,7 @@ class _KernelBufferizer:
     def extents(self, op: TileOp) -> tuple[Extent, Extent]:
         """The valid extents of the tile that `op` makes."""
         match op:
-            case LoadOp() | MoveOp() | FullOp() | BroadcastOp():
+            case LoadOp() | MoveOp() | FullOp() | BroadcastOp() | AssembleOp():
                 return known_extents(op.mixed_valid)
             case CastOp():
                 return self.read(op, op.x).extents
@@ -213,6 +214,8 @@ def _destination_passing(op: TileOp, out: SSAValue, extents: Sequence[Extent]) -
             return LoadOp(op.source, op.mixed_offsets, extents, out=out)
         case MoveOp():
             return MoveOp(op.source, op.mixed_offsets, extents, out=out, flags=("transpose",) if op.transpose else ())
+        case AssembleOp():
+            return AssembleOp(op.part, op.mixed_offsets, extents, out=out)
         case FullOp():
             return FullOp(op.value, extents, out=out)
         case BroadcastOp():

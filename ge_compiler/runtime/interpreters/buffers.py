@@ -22,6 +22,7 @@ from ge_compiler.dialects.memory import Space, bytes_of, mem_of
 from ge_compiler.dialects.semantics import Array
 from ge_compiler.dialects.types import buffer_type
 from ge_compiler.runtime.bounds import check_room
+from ge_compiler.runtime.interpreters.assembling import assemble_buffers, copy
 from ge_compiler.runtime.interpreters.tensors import casting, check_contraction, check_matrix, repeated
 from ge_compiler.runtime.lanes import per_lane
 from ge_compiler.runtime.machine import Machine
@@ -341,6 +342,7 @@ TILE_BUFFERS: dict[type[Operation], Factory] = {
     tile.FullOp: _tile_full,
     tile.BroadcastOp: _tile_broadcast,
     tile.StoreOp: _tile_store,
+    tile.AssembleOp: assemble_buffers,
     **dict.fromkeys(tile.ELEMENTWISE.values(), _tile_elementwise),
 }
 """The ops of `tile` in destination-passing form."""
@@ -349,6 +351,7 @@ INSTRUCTIONS: dict[type[Operation], Factory] = {
     npu.LoadOp: _move,
     npu.FixpipeOp: _move,
     npu.StoreOp: _move,
+    npu.CopyOp: copy,
     npu.Load2dOp: _load2d,
     npu.MmadOp: _npu_mmad,
     npu.VconvOp: _vconv,

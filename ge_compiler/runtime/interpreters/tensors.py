@@ -17,6 +17,7 @@ from ge_compiler.dialects.ge.shapes import show
 from ge_compiler.dialects.semantics import Array
 from ge_compiler.dialects.types import shaped_type, tensor_type
 from ge_compiler.runtime.bounds import check_room, cut
+from ge_compiler.runtime.interpreters.assembling import assemble_values
 from ge_compiler.runtime.memory import POISON
 from ge_compiler.runtime.walk import Factory, Frame, Registers, Step, Table
 
@@ -267,6 +268,7 @@ TILE_VALUES: dict[type[Operation], Factory] = {
     tile.FullOp: full,
     tile.BroadcastOp: broadcast,
     tile.StoreOp: store,
+    tile.AssembleOp: assemble_values,
     **dict.fromkeys(tile.ELEMENTWISE.values(), _elementwise),
 }
 """The ops of `tile` that also have a form on buffers."""

@@ -27,7 +27,7 @@ _LOOPS = frozenset(
     {"arith.*", "scf.for", "scf.yield", "tile.forall", "tile.grid_loop", "npu.block_idx", "npu.sub_block_idx", "func.return"}
 )
 _MEMORY = frozenset({"buf.at", "memref.subview", "memref.reinterpret_cast"})
-_TILE_OPS = frozenset({"tile.load", "tile.move", "tile.mmad", "tile.cast", "tile.full", "tile.broadcast", "tile.store"})
+_TILE_OPS = frozenset({"tile.load", "tile.move", "tile.mmad", "tile.cast", "tile.full", "tile.broadcast", "tile.store", "tile.assemble"})
 _TILE_FUNCTIONS = frozenset(f"tile.{name}" for name in NATIVE)
 _FUSED = frozenset({"fused.matmul", "fused.cast", "fused.broadcast", "fused.full"}) | {f"fused.{name}" for name in FUNCTIONS}
 _LAUNCHES = _EVERYWHERE | {"fused.launch"}
@@ -46,6 +46,9 @@ STAGES: Mapping[str, Stage] = {
     "buf": Stage(_LAUNCHES | _MEMORY, _LOOPS | _MEMORY | _TILE_OPS | _TILE_FUNCTIONS, "memref", "bufferize-tile and plan-memory"),
     "npu": Stage(_LAUNCHES | _MEMORY, _LOOPS | _MEMORY | {"npu.*"}, "memref", "convert-buf-to-npu"),
 }
+
+KEPT = Stage(frozenset(), frozenset({"ge.*", "func.return"}), "tensor", "")
+"""A kernel for another engine than the AI Cores, at every stage below `ge`."""
 
 
 def allows(names: frozenset[str], op_name: str) -> bool:

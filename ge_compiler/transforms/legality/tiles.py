@@ -24,9 +24,11 @@ def check_units(op: Operation, target: NpuTarget) -> None:
             _check_accumulator(op, op.a, accumulator, target)
         case tile.LoadOp() | tile.MoveOp():
             require_path(op, op.source.type, op.tile_type(), target)
+        case tile.AssembleOp():
+            require_path(op, op.part.type, op.tile_type(), target)
         case tile.StoreOp():
             require_path(op, op.tile.type, op.into.type, target)
-        case npu.LoadOp() | npu.Load2dOp() | npu.FixpipeOp() | npu.StoreOp():
+        case npu.LoadOp() | npu.Load2dOp() | npu.FixpipeOp() | npu.StoreOp() | npu.CopyOp():
             require_path(op, op.source.type, op.out.type, target)
         case AtOp():
             _check_address(op, target)
