@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 
 from ge_compiler.dialects import LEVELS
 
@@ -49,9 +49,15 @@ INDICES = ("npu.block_idx", "npu.sub_block_idx")
 
 
 def module_level(module: ModuleOp) -> str:
-    """The lowest level of which the module holds an op: kernels decide, since `@main` keeps its launches at every level."""
+    """
+    The lowest level of which the module holds an op: kernels decide, since `@main` keeps its launches at every level.
+
+    Where no kernel is lowered, launches that take addresses tell `buf` from the levels above.
+    """
     levels = {level: depth for depth, level in enumerate(LEVELS)}
-    return LEVELS[max((levels.get(op.dialect_name(), 0) for op in module.walk() if op.name not in INDICES), default=0)]
+    lowest = max((levels.get(op.dialect_name(), 0) for op in module.walk() if op.name not in INDICES), default=0)
+    has_addresses = any(isinstance(value.type, MemRefType) for op in module.walk() if op.name == "fused.launch" for value in op.operands)
+    return LEVELS[max(lowest, levels["buf"] if has_addresses else 0)]
 
 
 TO_FUSED = Pipeline(

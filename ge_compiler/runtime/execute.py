@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import random
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -55,6 +55,10 @@ class Statistics:
         return sum(counts.total() for name, counts in self.instructions.items() if name in self.launches)
 
 
+Host = Callable[[str, str, Sequence[Array]], Sequence[Array]]
+"""Executes an operator that only a host can: its overload, its arguments and its operands -> its results."""
+
+
 def execute(
     module: ModuleOp,
     inputs: Sequence[Array],
@@ -63,18 +67,19 @@ def execute(
     check: bool = True,
     statistics: Statistics | None = None,
     block_order: int | None = None,
+    host: Host | None = None,
 ) -> list[Array]:
     """
     The results of `@main` on `inputs`, whose shapes and dtypes are those of its arguments.
 
     `weights` maps symbols to arrays. `check` reports faults of programs with addresses. `block_order` seeds a random order of the
-    blocks of every grid, which must not change a bit. `statistics` is filled. Raises `CompileError` where the inputs do not fit the
-    module or the program is at fault.
+    blocks of every grid, which must not change a bit. `statistics` is filled. `host` executes operators that only a host can. Raises
+    `CompileError` where the inputs do not fit the module, the program is at fault, or it needs a host and there is none.
     """
     main = _main_of(module)
     on_memory = _on_memory(main)
     with _one_thread(), np.errstate(all="ignore"):
-        run = _Run(module, main, weights, check, block_order)
+        run = _Run(module, main, weights, check, block_order, host)
         arrays = _check_inputs(main, inputs)
         results = run.on_memory(arrays) if on_memory else run.on_tensors(arrays)
     if statistics is not None:
@@ -150,9 +155,11 @@ def _check_inputs(main: FuncOp, inputs: Sequence[Array]) -> list[Array]:
 class _Run:
     """One execution: the memories, the weights, and the functions compiled so far."""
 
-    def __init__(self, module: ModuleOp, main: FuncOp, weights: Mapping[str, Array], check: bool, block_order: int | None) -> None:
+    def __init__(
+        self, module: ModuleOp, main: FuncOp, weights: Mapping[str, Array], check: bool, block_order: int | None, host: Host | None
+    ) -> None:
         self._module, self._main, self._weights = module, main, weights
-        self._check = check
+        self._check, self._host = check, host
         self._machine = Machine(target_of(module), arena_bytes(main), check)
         self._random = None if block_order is None else random.Random(block_order)
         self._functions: dict[str, Function] = {}
@@ -165,6 +172,7 @@ class _Run:
         own: dict[type[Operation], Factory] = {
             ge.LoadWeightOp: self._load_weight,
             ge.ConstOp: self._constant,
+            **({ge.AtenFallbackOp: self._fallback} if hasattr(ge, "AtenFallbackOp") else {}),
             fused.LaunchOp: self._launch,
             CallOp: self._call,
         }
@@ -222,7 +230,29 @@ class _Run:
         array = evaluate(op, [])[0].copy()
         frame.set_constant(op.y, array if isinstance(op.y.type, TensorType) else Region(array, "a constant"))
 
+    def _fallback(self, op: ge.AtenFallbackOp, frame: Frame) -> Step:
+        overload, arguments, host = op.overload.data, op.arguments.data, self._host
+        if host is None:
+            raise CompileError.at(op, f"{overload} runs on the host, but no host executes this program")
+        operands, results = frame.slots(op.operands), frame.slots(op.results)
+        expected = [(shape, dtype_of(element)) for shape, element in (shape_and_element(y.type) for y in op.results)]
+
+        def step(r: Registers) -> None:
+            try:
+                values = host(overload, arguments, [r[x] for x in operands])
+            except CompileError as error:
+                raise CompileError.at(op, error.message) from error
+            if [(value.shape, value.dtype) for value in values] != expected:
+                got = ", ".join(f"{show(value.shape)} of {value.dtype}" for value in values)
+                raise CompileError.at(op, f"{overload} gave {got}, but the results are {', '.join(str(y.type) for y in op.results)}")
+            for result, value in zip(results, values, strict=True):
+                r[result] = value
+
+        return step
+
     def _launch(self, op: fused.LaunchOp, frame: Frame) -> Step:
+        if op.engine.data is not fused.Engine.AICORE and any(isinstance(x.type, MemRefType) for x in op.operands):
+            return self._launch_of_operators(op, frame)
         kernel = op.kernel()
         assert kernel is not None, "a launch names a kernel"
         name, function = op.kernel_name, self._function(kernel)
@@ -239,6 +269,23 @@ class _Run:
                 returned = function(*[r[x] for x in inputs], *written)
             for result, value in zip(results, returned or written, strict=False):
                 r[result] = value
+
+        return step
+
+    def _launch_of_operators(self, op: fused.LaunchOp, frame: Frame) -> Step:
+        """A launch with addresses of a kernel that keeps its tensors: it reads all inputs, then writes all destinations."""
+        kernel = op.kernel()
+        assert kernel is not None, "a launch names a kernel"
+        name, function = op.kernel_name, self._function(kernel)
+        inputs, destinations = frame.slots(op.inputs), frame.slots(op.destinations)
+
+        def step(r: Registers) -> None:
+            self._launches[name] += 1
+            arrays = [r[x].read(op, f"input #{i}") for i, x in enumerate(inputs)]
+            with noting(op, lambda: f"in this launch of @{name}"):
+                values = [_own(value, arrays) for value in function(*arrays)]
+            for destination, value in zip(destinations, values, strict=True):
+                r[destination].write(op, value)
 
         return step
 
