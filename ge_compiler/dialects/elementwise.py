@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, TypeVar, cast
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, StringAttr, f32
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, StringAttr, f32, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from ge_compiler.dialects.functions import FUNCTIONS, Function
-from ge_compiler.dialects.types import is_integer
+from ge_compiler.dialects.types import is_integer, shaped_type
 
 Scalar = FloatAttr[Any] | IntegerAttr[Any]
 
@@ -35,6 +35,21 @@ class ElementwiseOp(IRDLOperation):
         """The `scalar` attribute itself."""
         return cast(Scalar | None, self.properties.get("scalar"))
 
+    def verify_elements(self, operands: Sequence[SSAValue], result: SSAValue | Attribute) -> None:
+        """Check the element types of the tensor operands and of the result, and that of the scalar, if any."""
+        function, type_ = self.function, shaped_type(result)
+        element = shaped_type(operands[-1]).get_element_type() if function.is_predicate else type_.get_element_type()
+        self.verify_element(element)
+        if function.is_predicate and type_.get_element_type() != i1:
+            raise VerifyException(f"is true or false, so its result has elements of type i1, got {type_}")
+        for i, x in enumerate(operands):
+            found = shaped_type(x).get_element_type()
+            if i < function.conditions and found != i1:
+                raise VerifyException(f"operand #{i} is a condition, so it has elements of type i1, got {x.type}")
+            if i >= function.conditions and found != element:
+                other = f"operand #{len(operands) - 1} is {operands[-1].type}" if function.is_predicate else f"the result is {type_}"
+                raise VerifyException(f"operand #{i} is {x.type}, but {other}")
+
     def verify_element(self, element: Attribute) -> None:
         """Check that the function computes in `element`, and that the scalar, if any, is of it."""
         if str(element) not in self.function.dtypes:
@@ -48,7 +63,7 @@ ElementwiseOpT = TypeVar("ElementwiseOpT", bound=ElementwiseOp)
 
 
 def scalar_attribute(value: float | int, element: Attribute) -> Scalar:
-    """`value` as the `scalar` of an op that computes in `element` (f32 or i32)."""
+    """`value` as the `scalar` of an op that computes in `element` (f32, i32 or i64)."""
     if is_integer(element):
         return cast(Scalar, IntegerAttr(int(value), cast(IntegerType, element)))
     return FloatAttr(float(value), f32)
@@ -83,7 +98,8 @@ def _define_one(dialect: str, prefix: str, base: type[ElementwiseOpT], function:
 
 def operand_names(function: Function) -> tuple[str, ...]:
     """Names of the tensor operands of an elementwise op."""
-    return ("x",) if function.operands == 1 else ("lhs", "rhs")
+    numbers = ("x",) if function.operands - function.conditions == 1 else ("lhs", "rhs")
+    return ("condition", *numbers) if function.conditions else numbers
 
 
 def elementwise_operands(op: ElementwiseOp) -> list[SSAValue]:

@@ -7,6 +7,7 @@ out at `tile`, so that every level below runs exactly the same arithmetic. The o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -38,7 +39,13 @@ class Function:
     """Whether it carries a `scalar` attribute (rounded to f32, or exact for integers)."""
 
     dtypes: tuple[str, ...] = ("f32",)
-    """The element types it computes in; a result has the type of its operands."""
+    """The element types it computes in: those of its operands, conditions apart, and of its result unless that is a boolean."""
+
+    conditions: int = 0
+    """How many of its first operands are booleans whatever it computes in."""
+
+    is_predicate: bool = False
+    """Whether its result is a boolean whatever it computes in."""
 
     expansion: Expansion | None = field(default=None, compare=False)
     """How it is written in other entries; `None` for a native function."""
@@ -148,8 +155,8 @@ def _tanh(emit: Emitter, x: Sequence[Any]) -> Any:
 def _split_at_one(emit: Emitter, x: Any) -> tuple[Any, Any, Any]:
     """x within [-1, 1], how far |x| is beyond it, and the sign of x where it is."""
     near = _held(emit, x, 1.0)
-    rest = emit.apply("sub", x, near)
-    return near, emit.apply("abs", rest), _held(emit, emit.apply("muls", rest, scalar=2.0**30), 1.0)
+    rest = emit.apply("sub", near, x)  # 0 for both zeros: its negative then has the sign that keeps that of x
+    return near, emit.apply("abs", rest), _held(emit, emit.apply("muls", rest, scalar=-(2.0**30)), 1.0)
 
 
 def _one_minus(emit: Emitter, x: Any) -> Any:
@@ -166,6 +173,35 @@ def _gelu_tanh(emit: Emitter, x: Sequence[Any]) -> Any:
     inner = emit.apply("add", x[0], emit.apply("muls", cube, scalar=0.044715))
     tanh = _odd_rational(emit, emit.apply("muls", inner, scalar=0.7978845608028654), 9.0, _TANH_P, _TANH_Q)
     return emit.apply("mul", emit.apply("muls", x[0], scalar=0.5), emit.apply("adds", tanh, scalar=1.0))
+
+
+# π in five parts: the first four have 8 bits each, so that their products with a multiple of 1/2 below 2^15 are exact in f32. Then
+# (sin(√t)/√t − 1)/t on [0, 1.6²].
+_PI = (3.140625, 0.000965118408203125, 2.5331974029541016e-06, 1.979060471057892e-09, 5.126688136514179e-12)
+_SIN_R = (-0.1666666666374001, 0.008333332746000505, -0.00019841081060563884, 2.7536049708553138e-06, -2.407065765302617e-08)
+
+
+def _sine_beside(emit: Emitter, x: Any, turns: Any, half_turns: Any, sign: float) -> Any:
+    """sign · sin(x − turns·π) where `half_turns` is even, the negative of that where it is odd."""
+    rest = x
+    for part in _PI:
+        rest = emit.apply("sub", rest, emit.apply("muls", turns, scalar=part))
+    rest = _held(emit, rest, 1.6)  # more only where f32 has no digits left for the remainder
+    t = emit.apply("mul", rest, rest)
+    sine = emit.apply("add", rest, emit.apply("mul", rest, emit.apply("mul", t, _polynomial(emit, t, _SIN_R))))
+    half = emit.apply("muls", half_turns, scalar=0.5)
+    odd = emit.apply("sub", half, emit.apply("floor", half))  # 1/2 or 0
+    return emit.apply("mul", sine, emit.apply("adds", emit.apply("muls", odd, scalar=-4.0 * sign), scalar=sign))
+
+
+def _sin(emit: Emitter, x: Sequence[Any]) -> Any:
+    turns = emit.apply("rint", emit.apply("muls", x[0], scalar=0.3183098861837907))
+    return _sine_beside(emit, x[0], turns, turns, 1.0)
+
+
+def _cos(emit: Emitter, x: Sequence[Any]) -> Any:
+    whole = emit.apply("rint", emit.apply("adds", emit.apply("muls", x[0], scalar=0.3183098861837907), scalar=-0.5))
+    return _sine_beside(emit, x[0], emit.apply("adds", whole, scalar=0.5), whole, -1.0)
 
 
 def _one_plus_exp_of_minus(emit: Emitter, x: Any) -> Any:
@@ -192,32 +228,49 @@ def _rsqrt(emit: Emitter, x: Sequence[Any]) -> Any:
     return emit.apply("rec", emit.apply("sqrt", x[0]))
 
 
-_BOTH = ("f32", "i32")
+_NUMBERS = ("f32", "i32", "i64")
+_LOGIC = ("i1",)
 
 FUNCTIONS: dict[str, Function] = {
     f.name: f
     for f in (
-        Function("add", 2, "x + y", dtypes=_BOTH),
-        Function("sub", 2, "x - y", dtypes=_BOTH),
-        Function("mul", 2, "x * y", dtypes=_BOTH),
+        Function("add", 2, "x + y", dtypes=_NUMBERS),
+        Function("sub", 2, "x - y", dtypes=_NUMBERS),
+        Function("mul", 2, "x * y", dtypes=_NUMBERS),
         Function("div", 2, "x / y"),
-        Function("max", 2, "the larger of x and y; NaN if either is", dtypes=_BOTH),
-        Function("min", 2, "the smaller of x and y; NaN if either is", dtypes=_BOTH),
-        Function("adds", 1, "x + scalar", has_scalar=True, dtypes=_BOTH),
-        Function("muls", 1, "x * scalar", has_scalar=True, dtypes=_BOTH),
-        Function("maxs", 1, "the larger of x and scalar; NaN if x is", has_scalar=True, dtypes=_BOTH),
-        Function("mins", 1, "the smaller of x and scalar; NaN if x is", has_scalar=True, dtypes=_BOTH),
+        Function("max", 2, "the larger of x and y; NaN if either is", dtypes=_NUMBERS),
+        Function("min", 2, "the smaller of x and y; NaN if either is", dtypes=_NUMBERS),
+        Function("adds", 1, "x + scalar", has_scalar=True, dtypes=_NUMBERS),
+        Function("muls", 1, "x * scalar", has_scalar=True, dtypes=_NUMBERS),
+        Function("maxs", 1, "the larger of x and scalar; NaN if x is", has_scalar=True, dtypes=_NUMBERS),
+        Function("mins", 1, "the smaller of x and scalar; NaN if x is", has_scalar=True, dtypes=_NUMBERS),
         Function("abs", 1, "|x|"),
         Function("exp", 1, "e to the power x"),
         Function("ln", 1, "the natural logarithm of x"),
         Function("sqrt", 1, "the square root of x"),
         Function("rec", 1, "1 / x"),
-        Function("relu", 1, "the larger of x and 0; NaN if x is", dtypes=_BOTH),
-        Function("neg", 1, "-x", dtypes=_BOTH, expansion=_neg),
-        Function("square", 1, "x * x", dtypes=_BOTH, expansion=_square),
+        Function("relu", 1, "the larger of x and 0; NaN if x is", dtypes=_NUMBERS),
+        Function("rint", 1, "x rounded to a whole number, halves to the even one"),
+        Function("floor", 1, "the largest whole number that is not above x"),
+        Function("ceil", 1, "the smallest whole number that is not below x"),
+        Function("trunc", 1, "x without what is behind its point"),
+        Function("eq", 2, "whether x and y are equal, which NaN is to nothing", dtypes=_NUMBERS, is_predicate=True),
+        Function("ne", 2, "whether x and y differ, as NaN does from everything", dtypes=_NUMBERS, is_predicate=True),
+        Function("lt", 2, "whether x is below y", dtypes=_NUMBERS, is_predicate=True),
+        Function("le", 2, "whether x is y or below it", dtypes=_NUMBERS, is_predicate=True),
+        Function("gt", 2, "whether x is above y", dtypes=_NUMBERS, is_predicate=True),
+        Function("ge", 2, "whether x is y or above it", dtypes=_NUMBERS, is_predicate=True),
+        Function("select", 3, "x where the condition is true, else y", dtypes=(*_NUMBERS, *_LOGIC), conditions=1),
+        Function("logical_and", 2, "whether both x and y are true", dtypes=_LOGIC),
+        Function("logical_or", 2, "whether x or y is true", dtypes=_LOGIC),
+        Function("logical_not", 1, "whether x is false", dtypes=_LOGIC),
+        Function("neg", 1, "-x", dtypes=_NUMBERS, expansion=_neg),
+        Function("square", 1, "x * x", dtypes=_NUMBERS, expansion=_square),
         Function("rsqrt", 1, "1 / sqrt(x)", expansion=_rsqrt),
         Function("sigmoid", 1, "1 / (1 + exp(-x))", expansion=_sigmoid),
         Function("silu", 1, "x / (1 + exp(-x))", expansion=_silu),
+        Function("sin", 1, "the sine of x, of no meaning where |x| > 1e5", expansion=_sin),
+        Function("cos", 1, "the cosine of x, of no meaning where |x| > 1e5", expansion=_cos),
         Function("erf", 1, "the error function of x", expansion=_erf),
         Function("tanh", 1, "the hyperbolic tangent of x", expansion=_tanh),
         Function("gelu", 1, "x / 2 * (1 + erf(x / sqrt 2))", expansion=_gelu),
@@ -226,6 +279,17 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 NATIVE: dict[str, Function] = {name: f for name, f in FUNCTIONS.items() if f.is_native}
+
+REDUCTIONS: dict[str, str] = {"sum": "add", "max": "max", "min": "min"}
+"""How a reduction of each kind combines two elements: a function of the table."""
+
+
+def identity_of(kind: str, element: str) -> float | int:
+    """What a reduction of `kind` over no elements of type `element` (f32, i32 or i64) gives: combined with x, it gives x."""
+    if kind == "sum":
+        return 0.0 if element == "f32" else 0
+    least = -math.inf if element == "f32" else -(2 ** (int(element[1:]) - 1))
+    return least if kind == "max" else -least if element == "f32" else -least - 1
 
 
 def expand(emit: Emitter, name: str, operands: Sequence[Any], scalar: float | None = None) -> Any:

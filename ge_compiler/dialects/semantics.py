@@ -1,7 +1,7 @@
 """The semantics table: the only place where arithmetic exists. Every interpreter and executor of every level calls these functions.
 
-Arrays hold the *valid* elements of a tile, row-major; leading axes are free. Vector functions work on f32 or i32 arrays; rounding happens
-in `cast` alone. numpy is imported here, so import this module where something is executed and never at the top of a dialect or a pass.
+Arrays hold the *valid* elements of a tile, row-major; leading axes are free. Vector functions work on arrays of f32, i32, i64 or
+booleans; rounding happens in `cast` alone. numpy is imported here, so import this module where something is executed and never at the top of a dialect or a pass.
 """
 
 from __future__ import annotations
@@ -42,6 +42,10 @@ def _reciprocal(x: Array) -> Array:
     return np.divide(np.float32(1), x)
 
 
+def _select(condition: Array, x: Array, y: Array) -> Array:
+    return np.where(condition, x, y)
+
+
 def _relu(x: Array) -> Array:
     return np.maximum(x, x.dtype.type(0))
 
@@ -59,9 +63,23 @@ _NATIVE: dict[str, Callable[..., Array]] = {
     "sqrt": np.sqrt,
     "rec": _reciprocal,
     "relu": _relu,
+    "rint": np.rint,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "select": _select,
+    "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
+    "logical_not": np.logical_not,
 }
 _WITH_SCALAR: dict[str, Callable[..., Array]] = {"adds": np.add, "muls": np.multiply, "maxs": np.maximum, "mins": np.minimum}
-"""With `_NATIVE`, each native function of the table on arrays of one dtype, f32 or i32. A scalar is of that dtype too."""
+"""With `_NATIVE`, each native function of the table on arrays of one dtype, conditions apart. A scalar is of that dtype too."""
 
 
 def apply(name: str, *operands: Array, scalar: float | None = None) -> Array:

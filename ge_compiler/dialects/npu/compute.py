@@ -79,12 +79,9 @@ class VectorElementwiseOp(ElementwiseOp, VectorOp):
         return self.out
 
     def verify_(self) -> None:
-        element = buffer_type(self.out).get_element_type()
-        self.verify_element(element)
+        self.verify_elements(self.reads(), self.out)
         for i, x in enumerate(self.reads()):
             verify_spaces(x, f"operand #{i}", Space.UB)
-            if buffer_type(x).get_element_type() != element:
-                raise VerifyException(f"operand #{i} is {x.type}, but the result is {self.out.type}")
         verify_spaces(self.out, "the result", Space.UB)
         shapes = [buffer_type(x).get_shape() for x in (*self.reads(), self.out)]
         if DYNAMIC_INDEX not in {d for s in shapes for d in s} and broadcast(shapes[:-1]) != shapes[-1]:

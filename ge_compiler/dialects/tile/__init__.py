@@ -16,6 +16,7 @@ from ge_compiler.dialects.tile.assemble import AssembleOp
 from ge_compiler.dialects.tile.base import ForallOp, GridLoopOp, GridOp, TileOp
 from ge_compiler.dialects.tile.compute import ELEMENTWISE, BroadcastOp, CastOp, FullOp, MmadOp, TileElementwiseOp, UndefOp
 from ge_compiler.dialects.tile.moves import LoadOp, MoveOp, StoreOp, ViewOp
+from ge_compiler.dialects.tile.rows import LoadRowsOp, StoreRowsOp
 from ge_compiler.dialects.tile.schedule import (
     SCHEDULE_ATTRIBUTE,
     SCHEDULE_KEYS,
@@ -26,6 +27,7 @@ from ge_compiler.dialects.tile.schedule import (
     in_range,
     schedule_of,
 )
+from ge_compiler.dialects.tile.vector import IotaOp, ReduceOp, TransposeOp
 
 __all__ = [
     "ELEMENTWISE",
@@ -41,13 +43,18 @@ __all__ = [
     "FullOp",
     "GridLoopOp",
     "GridOp",
+    "IotaOp",
     "LoadOp",
+    "LoadRowsOp",
     "MmadOp",
     "MoveOp",
+    "ReduceOp",
     "ScheduleAttr",
     "StoreOp",
+    "StoreRowsOp",
     "TileElementwiseOp",
     "TileOp",
+    "TransposeOp",
     "UndefOp",
     "ViewOp",
     "expected_of",
@@ -68,6 +75,11 @@ TILE = Dialect(
         FullOp,
         BroadcastOp,
         *ELEMENTWISE.values(),
+        ReduceOp,
+        IotaOp,
+        TransposeOp,
+        LoadRowsOp,
+        StoreRowsOp,
         ViewOp,
         StoreOp,
         AssembleOp,

@@ -214,15 +214,12 @@ class TileElementwiseOp(ElementwiseOp, TileOp):
 
     def verify_(self) -> None:
         self.verify_form()
-        type_ = self.tile_type()
-        self.verify_element(type_.get_element_type())
-        shapes: list[tuple[int, ...]] = []
-        for i, x in enumerate(elementwise_operands(self)):
+        type_, operands = self.tile_type(), elementwise_operands(self)
+        self.verify_elements(operands, type_)
+        for i, x in enumerate(operands):
             verify_tile(x, f"operand #{i}", Space.UB)
-            if shaped_type(x).get_element_type() != type_.get_element_type():
-                raise VerifyException(f"operand #{i} is {x.type}, but the result is {type_}")
-            shapes.append(shaped_type(x).get_shape())
         verify_tile(type_, "the result", Space.UB)
+        shapes = [shaped_type(x).get_shape() for x in operands]
         if DYNAMIC not in {d for s in (*shapes, type_.get_shape()) for d in s} and broadcast(shapes) != type_.get_shape():
             raise VerifyException(f"operands {' and '.join(map(show, shapes))} do not broadcast to {show(type_.get_shape())}")
 

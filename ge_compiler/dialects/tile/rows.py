@@ -1,0 +1,148 @@
+"""Ops that bring rows of global memory on chip, or take them back, in an order that a tile of indices names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerType, MemRefType, TensorType, i32, i64
+from xdsl.dialects.utils import DynamicIndexList
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_result_def,
+    prop_def,
+    var_operand_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from ge_compiler.dialects.index_list import DYNAMIC, index_list_format, join_index_list, split_index_list, verify_index_list
+from ge_compiler.dialects.memory import Space
+from ge_compiler.dialects.tile.base import TileOp
+from ge_compiler.dialects.tile.moves import verify_stored_view
+from ge_compiler.dialects.tile.rules import verify_global, verify_inside, verify_one_kind, verify_room, verify_same_element, verify_tile
+from ge_compiler.dialects.types import Tensor, shaped_type
+
+
+def verify_indices(indices: SSAValue, tile: SSAValue | Tensor) -> None:
+    """Raises `VerifyException` unless `indices` has one i32 or i64 for each row of `tile`."""
+    verify_tile(indices, "the indices", Space.UB)
+    type_, rows = shaped_type(indices), shaped_type(tile).get_shape()[0]
+    if type_.get_element_type() not in (i32, i64):
+        raise VerifyException(f"indices are i32 or i64, got {type_}")
+    count, width = type_.get_shape()
+    if width not in (1, DYNAMIC) or (DYNAMIC not in (count, rows) and count != rows):
+        raise VerifyException(f"needs one index for each of the tile's {rows} rows, as a column, got {type_}")
+
+
+@irdl_op_definition
+class LoadRowsOp(TileOp):
+    """Gather: row i of the tile is row `indices[i]` of the source, from a column on.
+
+    Rows are counted in the last dimension but one of the source, which has rank r >= 2 and is in global memory. `offsets` names r - 2
+    points, then the first column. Indices are a column of i32 or i64; one that is not a row of the source is an error.
+    """
+
+    name = "tile.load_rows"
+
+    source = operand_def(TensorType | MemRefType)
+    offsets = var_operand_def(IndexType)
+    indices = operand_def(TensorType | MemRefType)
+    valid = var_operand_def(IndexType)
+    out = opt_operand_def(MemRefType)
+    static_offsets = prop_def(DenseArrayBase.constr(i64))
+    static_valid = prop_def(DenseArrayBase.constr(i64))
+    result = opt_result_def(TensorType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    custom_directives = (DynamicIndexList,)
+    assembly_format = (
+        f"$source `` {index_list_format('offsets')} `rows` $indices `valid` {index_list_format('valid')} (`into` $out^)? attr-dict "
+        "`:` type($source) `,` type($indices) (`into` type($out)^)? (`to` type($result)^)?"
+    )
+
+    def __init__(
+        self,
+        source: SSAValue,
+        indices: SSAValue,
+        offsets: Sequence[SSAValue | int],
+        valid: Sequence[SSAValue | int],
+        result: Tensor | None = None,
+        out: SSAValue | None = None,
+    ):
+        (at, static_offsets), (extents, static_valid) = split_index_list(offsets), split_index_list(valid)
+        properties = {"static_offsets": static_offsets, "static_valid": static_valid}
+        super().__init__(operands=[source, at, indices, extents, out], properties=properties, result_types=[result])
+
+    @property
+    def mixed_offsets(self) -> list[SSAValue | int]:
+        """The points and the first column, in elements of the source."""
+        return join_index_list(self.offsets, self.static_offsets)
+
+    @property
+    def mixed_valid(self) -> list[SSAValue | int]:
+        """Valid rows and columns of the tile."""
+        return join_index_list(self.valid, self.static_valid)
+
+    def verify_(self) -> None:
+        self.verify_form()
+        verify_global(self.source, "the source")
+        verify_tile(self.tile_type(), "the tile", Space.UB)
+        verify_same_element(self.source, self.tile_type())
+        verify_indices(self.indices, self.destination() or self.results[0])
+        verify_index_list("valid extents", self.valid, self.static_valid, 2)
+        verify_room("tile", self.static_valid, self.tile_type())
+        _verify_columns(self.source, self.offsets, self.static_offsets, self.static_valid.get_values()[1])
+
+
+def _verify_columns(table: SSAValue, offsets: Sequence[SSAValue], static: DenseArrayBase[IntegerType], columns: int) -> None:
+    """The points and the columns lie inside a table."""
+    type_ = shaped_type(table)
+    verify_index_list("offsets (points, then a column)", offsets, static, len(type_.get_shape()) - 1)
+    *points, column = static.get_values()
+    verify_inside("the table", type_, [*points, DYNAMIC, column], [1, columns])
+
+
+@irdl_op_definition
+class StoreRowsOp(IRDLOperation):
+    """Scatter: row `indices[i]` of the destination, from a column on, becomes row i of the tile; rows are written in order.
+
+    The destination and `offsets` are as the source's of `tile.load_rows`.
+    """
+
+    name = "tile.store_rows"
+
+    tile = operand_def(TensorType | MemRefType)
+    indices = operand_def(TensorType | MemRefType)
+    into = operand_def(TensorType | MemRefType)
+    offsets = var_operand_def(IndexType)
+    static_offsets = prop_def(DenseArrayBase.constr(i64))
+
+    custom_directives = (DynamicIndexList,)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        f"$tile `rows` $indices `into` $into `` {index_list_format('offsets')} attr-dict "
+        "`:` type($tile) `,` type($indices) `into` type($into)"
+    )
+
+    def __init__(self, tile: SSAValue, indices: SSAValue, into: SSAValue, offsets: Sequence[SSAValue | int]):
+        dynamic, static = split_index_list(offsets)
+        super().__init__(operands=[tile, indices, into, dynamic], properties={"static_offsets": static})
+
+    @property
+    def mixed_offsets(self) -> list[SSAValue | int]:
+        """The points and the first column, in elements of the destination."""
+        return join_index_list(self.offsets, self.static_offsets)
+
+    def verify_(self) -> None:
+        verify_one_kind((self.tile, self.indices, self.into))
+        verify_tile(self.tile, "the tile", Space.UB)
+        verify_global(self.into, "the destination")
+        verify_same_element(self.tile, self.into)
+        verify_indices(self.indices, self.tile)
+        _verify_columns(self.into, self.offsets, self.static_offsets, DYNAMIC)
+        verify_stored_view(self.into)
