@@ -29,11 +29,13 @@ from ge_compiler.dialects.ge.semantics import evaluate
 from ge_compiler.dialects.ge.shapes import shape_and_element, show
 from ge_compiler.dialects.memory import GLOBAL, Space, bytes_of, mem_of
 from ge_compiler.dialects.semantics import Array, dtype_of
+from ge_compiler.dialects.states import states
 from ge_compiler.dialects.target import target_of
 from ge_compiler.dialects.types import buffer_type
 from ge_compiler.runtime.interpreters.buffers import TILE_BUFFERS, arena_bytes, buffer_table
 from ge_compiler.runtime.interpreters.control import CONTROL
 from ge_compiler.runtime.interpreters.grids import grid_table
+from ge_compiler.runtime.interpreters.primitives import PRIMITIVES
 from ge_compiler.runtime.interpreters.tensors import TENSORS, TILE_VALUES
 from ge_compiler.runtime.machine import Machine
 from ge_compiler.runtime.memory import Memory, Region
@@ -70,7 +72,8 @@ def execute(
     host: Host | None = None,
 ) -> list[Array]:
     """
-    The results of `@main` on `inputs`, whose shapes and dtypes are those of its arguments.
+    The results of `@main` on `inputs`, whose shapes and dtypes are those of its arguments. Inputs are never modified: the new contents of
+    states are among the results.
 
     `weights` maps symbols to arrays. `check` reports faults of programs with addresses. `block_order` seeds a random order of the
     blocks of every grid, which must not change a bit. `statistics` is filled. `host` executes operators that only a host can. Raises
@@ -133,8 +136,12 @@ def _on_memory(main: FuncOp) -> bool:
         return False
     if not all(on_memory) or any(mem_of(t) != GLOBAL for t in types) or main.function_type.outputs.data:
         raise CompileError.at(main, "@main takes and gives tensors, or memrefs of global memory as arguments only, never both")
-    if not 0 <= count <= len(types) or any(not buffer_type(t).has_static_shape() for t in types[len(types) - count :]):
+    written = [*types[len(types) - count :], *(types[i] for i in states(main))] if 0 <= count <= len(types) else []
+    if not 0 <= count <= len(types) or any(not buffer_type(t).has_static_shape() for t in written):
         raise CompileError.at(main, f"the last {count} arguments are to be results of a static shape, but @main takes {main.function_type}")
+    numbers = sorted(states(main).values())
+    if len(set(numbers)) < len(numbers) or (numbers and not 0 <= numbers[0] <= numbers[-1] < count + len(numbers)):
+        raise CompileError.at(main, f"has {count + len(numbers)} results, states included, but states are updated by results {numbers}")
     return True
 
 
@@ -176,25 +183,37 @@ class _Run:
             fused.LaunchOp: self._launch,
             CallOp: self._call,
         }
-        return {**CONTROL, **TENSORS, **buffer_table(self._machine), **grid_table(self._machine, self._random), **forms, **own}
+        return {
+            **CONTROL,
+            **TENSORS,
+            **PRIMITIVES,
+            **buffer_table(self._machine),
+            **grid_table(self._machine, self._random),
+            **forms,
+            **own,
+        }
 
     def on_tensors(self, inputs: Sequence[Array]) -> list[Array]:
         """The results of `@main`."""
         return self._function(self._main)(*inputs)
 
     def on_memory(self, inputs: Sequence[Array]) -> list[Array]:
-        """What `@main` leaves in its last arguments."""
-        function = self._function(self._main)
-        arguments = self._main.body.block.args
-        count = len(arguments) - len(inputs)
+        """What `@main` leaves in its states and in its last arguments, in the order of its results."""
+        function, arguments, of_states = self._function(self._main), self._main.body.block.args, states(self._main)
         names = [f"%{a.name_hint}" if a.name_hint else f"argument #{i} of @main" for i, a in enumerate(arguments)]
-        outputs = [self._output(name, a.type) for name, a in zip(names[-count:], arguments[-count:], strict=True)] if count else []
-        function(*[Region(x, name) for x, name in zip(inputs, names, strict=False)], *outputs)
+        regions = [Region(x, name) for x, name in zip(inputs, names, strict=False)]
+        for i in of_states:
+            regions[i] = self._writable(names[i], arguments[i].type)
+            regions[i].write(self._main, inputs[i])
+        outputs = [self._writable(name, a.type) for name, a in zip(names[len(inputs) :], arguments[len(inputs) :], strict=True)]
+        function(*regions, *outputs)
+        updated, made = {number: regions[i] for i, number in of_states.items()}, iter(outputs)
+        results = [updated[i] if i in updated else next(made) for i in range(len(outputs) + len(updated))]
         last = self._main.body.block.last_op
         assert last is not None
-        return [output.read(last, f"result #{i} of @main") for i, output in enumerate(outputs)]
+        return [result.read(last, f"result #{i} of @main") for i, result in enumerate(results)]
 
-    def _output(self, name: str, type_: Attribute) -> Region:
+    def _writable(self, name: str, type_: Attribute) -> Region:
         memref = buffer_type(type_)
         memory = Memory(Space.GM, bytes_of(memref), self._check)
         return Region.allocate(memory, name, memref.get_shape(), dtype_of(memref.get_element_type()))
@@ -259,16 +278,18 @@ class _Run:
         inputs, destinations, results = frame.slots(op.inputs), frame.slots(op.destinations), frame.slots(op.outputs)
         returns = bool(kernel.function_type.outputs.data)
         copied = [isinstance(d.type, TensorType) and not (isinstance(d.owner, EmptyOp) and d.has_one_use()) for d in op.destinations]
+        contiguous = op.engine.data is not fused.Engine.AICORE
 
         def step(r: Registers) -> None:
             self._launches[name] += 1
             self._machine.start(0)
-            # A tensor destination may have other users: the launch writes to a copy.
+            # While values are tensors, what is written over has other users: the launch writes to a copy.
             written = [] if returns else [r[d].copy() if shared else r[d] for d, shared in zip(destinations, copied, strict=True)]
             with noting(op, lambda: f"in this launch of @{name}"):
                 returned = function(*[r[x] for x in inputs], *written)
             for result, value in zip(results, returned or written, strict=False):
-                r[result] = value
+                # What operators of `ge` give may be a view; in global memory everything lies in one piece.
+                r[result] = np.ascontiguousarray(value).reshape(value.shape) if contiguous else value
 
         return step
 
