@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import NoReturn
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.irdl.dominance import DominanceInfo
@@ -13,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ge_compiler.dialects import LEVELS
 from ge_compiler.dialects.diagnostics import CompileError, Note, did_you_mean
+from ge_compiler.dialects.states import UPDATED_BY
 
 
 def verify_module(module: ModuleOp) -> None:
@@ -26,6 +28,9 @@ def verify_module(module: ModuleOp) -> None:
         raise
     except Exception as error:
         _raise_at_culprit(module, error)
+    for function in module.body.ops:
+        if isinstance(function, FuncOp):
+            _check_states(function)
     for region in module.regions:
         _check_region(region, set())
 
@@ -111,3 +116,23 @@ def _not_available(op: Operation, index: int, operand: SSAValue) -> CompileError
     what = "is used before it is defined" if encloses else "is defined in a region that does not enclose this use"
     notes = () if definition is None else (Note("defined here", definition.location),)
     return CompileError.at(op, f"operand #{index}{name} {what}", *notes)
+
+
+def _check_states(function: FuncOp) -> None:
+    """An argument that says which result is its new contents has that result's type, which only one argument takes."""
+    if function.arg_attrs is None or not function.function_type.outputs.data:
+        return
+    inputs, outputs = function.function_type.inputs.data, function.function_type.outputs.data
+    taken: dict[int, int] = {}
+    for i, (attributes, type_) in enumerate(zip(function.arg_attrs.data, inputs, strict=True)):
+        number = attributes.data.get(UPDATED_BY)
+        if number is None:
+            continue
+        if not isinstance(number, IntegerAttr) or not 0 <= number.value.data < len(outputs):
+            raise CompileError.at(function, f"argument #{i} has {UPDATED_BY} = {number}, but results are numbered 0 to {len(outputs) - 1}")
+        result = number.value.data
+        if outputs[result] != type_:
+            raise CompileError.at(function, f"argument #{i} is {type_}, but result #{result}, its new contents, is {outputs[result]}")
+        if result in taken:
+            raise CompileError.at(function, f"result #{result} is the new contents of both argument #{taken[result]} and argument #{i}")
+        taken[result] = i

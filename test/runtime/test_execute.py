@@ -226,10 +226,10 @@ def blas_threads() -> list[int]:
 
 
 def test_blas_has_one_thread_inside_and_its_own_again_after(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ge_compiler.dialects.ge import semantics
+    from ge_compiler.dialects.ge.semantics import elementwise
 
     inside: list[int] = []
-    monkeypatch.setattr(semantics, "elementwise", lambda op, xs: (inside.extend(blas_threads()), xs[:1])[1])  # pyright: ignore
+    monkeypatch.setattr(elementwise, "function", lambda op, xs: (inside.extend(blas_threads()), xs[:1])[1])  # pyright: ignore
     with threadpool_limits(2, user_api="blas"):
         before = blas_threads()
         execute(parse_module(GE), [X], {"w": X})
