@@ -1,12 +1,17 @@
-"""Lists that mix constants and index values, as ops store them: the values, and all entries with a mark where a value stands."""
+"""Lists that mix constants and index values, as ops store them: the values, and all entries with a mark where a value stands.
+
+Indices that are data are a tile of their own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, i32, i64
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
+
+from ge_compiler.dialects.types import shaped_type
 
 DYNAMIC = DYNAMIC_INDEX
 """How a static index list marks an SSA value."""
@@ -41,3 +46,13 @@ def verify_index_list(name: str, dynamic: Sequence[SSAValue], static: DenseArray
         raise VerifyException(f"has {len(dynamic)} values for the dynamic {name} of {show_list(values)}")
     if any(v < 0 for v in values if v != DYNAMIC):
         raise VerifyException(f"has negative {name}: {show_list(values)}")
+
+
+def verify_indices(indices: SSAValue, tile: SSAValue) -> None:
+    """Raises `VerifyException` unless `indices` has one i32 or i64 for each row of `tile`."""
+    type_, rows = shaped_type(indices), shaped_type(tile).get_shape()[0]
+    if type_.get_element_type() not in (i32, i64):
+        raise VerifyException(f"indices are i32 or i64, got {type_}")
+    count, width = type_.get_shape()
+    if width not in (1, DYNAMIC) or (DYNAMIC not in (count, rows) and count != rows):
+        raise VerifyException(f"needs one index for each of the tile's {rows} rows, as a column, got {type_}")

@@ -1,12 +1,13 @@
 """The semantics table: the only place where arithmetic exists. Every interpreter and executor of every level calls these functions.
 
 Arrays hold the *valid* elements of a tile, row-major; leading axes are free. Vector functions work on arrays of f32, i32, i64 or
-booleans; rounding happens in `cast` alone. numpy is imported here, so import this module where something is executed and never at the top of a dialect or a pass.
+booleans; rounding happens in `cast` alone. numpy is imported here, so import this module where something is executed and never at the
+top of a dialect or a pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -16,7 +17,7 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float6
 from xdsl.ir import Attribute
 
 from ge_compiler.dialects.diagnostics import CompileError
-from ge_compiler.dialects.functions import expand
+from ge_compiler.dialects.functions import REDUCTIONS, expand, identity_of
 
 Array = npt.NDArray[Any]
 
@@ -103,6 +104,31 @@ def cast(x: Array, dtype: np.dtype[Any]) -> Array:
         return x
     with np.errstate(all="ignore"):
         return x.astype(dtype)
+
+
+def reduce(kind: str, x: Array, axis: int) -> Array:
+    """Combine the elements of `x` (f32, i32 or i64) along an axis, which stays with one element.
+
+    The second half is combined with the first, again and again, so that the bits depend on the number of elements alone.
+    """
+    x = np.moveaxis(x, axis, 0)
+    combine = _NATIVE[REDUCTIONS[kind]]
+    with np.errstate(all="ignore"):
+        if len(x) == 0:
+            element = {"f": "f32"}.get(x.dtype.kind, f"i{8 * x.dtype.itemsize}")
+            x = np.full((1, *x.shape[1:]), identity_of(kind, element), x.dtype)
+        while len(x) > 1:
+            half = len(x) // 2
+            x = np.concatenate([combine(x[:half], x[half : 2 * half]), x[2 * half :]])
+    return np.ascontiguousarray(np.moveaxis(x, 0, axis))
+
+
+def iota(base: int, steps: Sequence[int], shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    """Element (i, j, ...) is base + i·steps[0] + j·steps[1] ..., rounded once for floats, modulo the range of integers."""
+    value = np.full(tuple(shape), base, np.int64)
+    for d, step in enumerate(steps):
+        value += (np.arange(shape[d], dtype=np.int64) * step).reshape(-1, *[1] * (len(shape) - d - 1))
+    return value.astype(dtype)
 
 
 def mmad(a: Array, b: Array, accumulator: Array | None) -> Array:

@@ -44,7 +44,7 @@ class ConvertBufToNpuPass(ModulePass):
         target = target_of(op)
         for kernel in aicore_kernels(op):
             for found in list(kernel.walk()):
-                if isinstance(found, tile.TileOp | tile.StoreOp | tile.UndefOp | tile.ViewOp):
+                if isinstance(found, tile.TileOp | tile.StoreOp | tile.StoreRowsOp | tile.UndefOp | tile.ViewOp):
                     _convert(found, target)
 
 
@@ -82,6 +82,20 @@ def _instruction(op: Operation, insert: Inserter, target: NpuTarget) -> npu.Inst
             return npu.VdupOp(op.value, _destination(op))
         case tile.TileElementwiseOp():
             return _vector(op)
+        case tile.LoadRowsOp() | tile.StoreRowsOp():
+            return _rows(op, insert, target)
+        case _:
+            return _across(op)
+
+
+def _across(op: Operation) -> npu.InstructionOp:
+    match op:
+        case tile.ReduceOp():
+            return npu.VreduceOp(op.x, op.kind.kind.data, op.dimension, _destination(op))
+        case tile.IotaOp():
+            return npu.ViotaOp(op.first, op.steps.get_values(), _destination(op))
+        case tile.TransposeOp():
+            return npu.VtransposeOp(op.x, _destination(op))
         case _:
             raise CompileError.at(op, "has no instruction")
 
@@ -116,6 +130,18 @@ def _assemble(op: tile.AssembleOp, insert: Inserter, target: NpuTarget) -> npu.I
     require_path(op, op.part.type, out.type, target)
     where = _matrix(out, op.mixed_offsets, _extents_of(op, op.part), insert)
     return npu.CopyOp(op.part, where) if mem_of(out.type).space is Space.L1 else npu.StoreOp(op.part, where)
+
+
+def _rows(op: tile.LoadRowsOp | tile.StoreRowsOp, insert: Inserter, target: NpuTarget) -> npu.InstructionOp:
+    """The table is all rows of one matrix, in the columns that are moved."""
+    *points, column = op.mixed_offsets
+    table, columns = (op.source, op.mixed_valid[1]) if isinstance(op, tile.LoadRowsOp) else (op.into, _extents_of(op, op.tile)[1])
+    part = _matrix(table, [*points, 0, column], [buffer_type(table).get_shape()[-2], columns], insert)
+    if isinstance(op, tile.LoadRowsOp):
+        require_path(op, table.type, op.tile_type(), target)
+        return npu.LoadRowsOp(part, op.indices, _destination(op))
+    require_path(op, op.tile.type, table.type, target)
+    return npu.StoreRowsOp(op.tile, op.indices, part)
 
 
 def _matrix(source: SSAValue, offsets: Sequence[Index], extents: Sequence[Index], insert: Inserter) -> SSAValue:

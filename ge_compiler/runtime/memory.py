@@ -251,12 +251,35 @@ class Region(Reference):
 
     def write(self, op: Operation, value: Array) -> None:
         self.check_shape(op, value)
+        owner = self._writing(op)
+        self.data[...] = value
+        if self.tags is not None:
+            self.tags[...] = _pattern(owner.number, self.dtype.itemsize)
+
+    def read_rows(self, op: Operation, what: str, rows: Array) -> Array:
+        """The rows of a matrix that have these numbers, one after the other; reports like `read`."""
+        if self.tags is not None:
+            assert self.owner is not None
+            if not (self.tags[rows] == _pattern(self.owner.number, self.dtype.itemsize)).all():
+                for row in rows:
+                    self.part(op, what, [int(row), 0], [1, self.shape[1]]).read(op, what)
+        return self.data[rows]
+
+    def write_rows(self, op: Operation, rows: Array, value: Array) -> None:
+        """Set the rows of a matrix that have these numbers, in order."""
+        owner = self._writing(op)
+        if value.shape[1] != self.shape[1]:
+            raise CompileError.at(op, f"rows of {value.shape[1]} elements into rows of {self.shape[1]}")
+        self.data[rows] = value
+        if self.tags is not None:
+            self.tags[rows] = _pattern(owner.number, self.dtype.itemsize)
+
+    def _writing(self, op: Operation) -> Owner:
+        """Who writes. Raises `CompileError` at `op` if nobody may."""
         if self.owner is None:
             raise CompileError.at(op, f"writes to {self.label}, which may only be read")
         self.owner.last_writer = op
-        self.data[...] = value
-        if self.tags is not None:
-            self.tags[...] = _pattern(self.owner.number, self.dtype.itemsize)
+        return self.owner
 
     def part(self, op: Operation, what: str, offsets: Sequence[int], extents: Sequence[int], dropped: int = 0) -> Region:
         where = cut(op, f"{what} ({self.label})", self.shape, offsets, extents)

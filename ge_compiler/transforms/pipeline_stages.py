@@ -29,7 +29,7 @@ from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.fused import aicore_kernels
 from ge_compiler.dialects.locations import located
 from ge_compiler.dialects.memory import Space, mem_of
-from ge_compiler.dialects.tile import ForallOp, GridLoopOp, LoadOp, MoveOp, StoreOp, TileOp, schedule_of
+from ge_compiler.dialects.tile import ForallOp, GridLoopOp, LoadOp, LoadRowsOp, MoveOp, StoreOp, StoreRowsOp, TileOp, schedule_of
 from ge_compiler.transforms.pipelining.skew import is_skewed, loads_of, skew
 from ge_compiler.transforms.rewriting.constants import Constants
 
@@ -55,6 +55,9 @@ class PipelineStagesPass(ModulePass):
                     _persist(grid)
 
 
+_BRINGING = (LoadOp, LoadRowsOp, MoveOp)
+
+
 def _give_slots(kernel: FuncOp, schedule: dict[str, int]) -> None:
     """Sets `slots` where the text does not say it itself."""
     for op, space in _at_the_border(kernel):
@@ -66,7 +69,7 @@ def _give_slots(kernel: FuncOp, schedule: dict[str, int]) -> None:
 def _at_the_border(kernel: FuncOp) -> Iterator[tuple[TileOp, Space]]:
     """The ops whose tiles are filled by one unit and read by another: brought into a memory, or stored from it."""
     for op in kernel.walk():
-        made = op.tile.owner if isinstance(op, StoreOp) else op if isinstance(op, LoadOp | MoveOp) else None
+        made = op.tile.owner if isinstance(op, StoreOp | StoreRowsOp) else op if isinstance(op, _BRINGING) else None
         if isinstance(made, TileOp) and made.results and (space := mem_of(made.results[0].type).space) in _KEYS:
             yield made, space
 

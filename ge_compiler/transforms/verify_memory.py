@@ -26,7 +26,7 @@ from ge_compiler.dialects.diagnostics import CompileError, Note
 from ge_compiler.dialects.memory import Space, bytes_of, mem_of
 from ge_compiler.dialects.npu import InstructionOp
 from ge_compiler.dialects.target import NpuTarget, target_of
-from ge_compiler.dialects.tile import StoreOp, TileOp
+from ge_compiler.dialects.tile import StoreOp, StoreRowsOp, TileOp
 from ge_compiler.dialects.types import buffer_type
 from ge_compiler.transforms.verification.indices import Indices
 
@@ -162,7 +162,7 @@ def _written(op: Operation) -> list[SSAValue]:
         case TileOp():
             out = op.destination()
             return [] if out is None else [out]
-        case StoreOp():
+        case StoreOp() | StoreRowsOp():
             return [op.into]
         case _:
             return list(op.operands)

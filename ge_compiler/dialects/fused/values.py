@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, TensorType, UnitAttr, f32, i32, i64
-from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -18,13 +17,11 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.parser import AttrParser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.str_enum import StrEnum
 
 from ge_compiler.dialects.ge.shapes import show
+from ge_compiler.dialects.reductions import ReductionAttr
 from ge_compiler.dialects.types import Tensor, tensor_type, verify_element_types
 
 
@@ -126,33 +123,6 @@ class IotaOp(IRDLOperation):
             raise VerifyException(f"counts in i32, i64 or f32, got {result}")
         if not 0 <= self.dimension.value.data < len(result.get_shape()):
             raise VerifyException(f"counts along dimension {self.dimension.value.data}, which {result} does not have")
-
-
-class Reduction(StrEnum):
-    """How a reduction combines elements."""
-
-    SUM = "sum"
-    MAX = "max"
-    """NaN if any element is."""
-    MIN = "min"
-    """NaN if any element is."""
-
-
-@irdl_attr_definition
-class ReductionAttr(ParametrizedAttribute):
-    """`<sum>`, `<max>` or `<min>`: how a reduction combines elements."""
-
-    name = "fused.reduction"
-
-    kind: StringAttr
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> tuple[StringAttr]:
-        with parser.in_angle_brackets():
-            return (StringAttr(parser.parse_str_enum(Reduction).value),)
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.kind.data}>")
 
 
 @irdl_op_definition

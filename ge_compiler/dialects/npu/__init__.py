@@ -9,10 +9,12 @@ from __future__ import annotations
 from xdsl.ir import Dialect
 
 from ge_compiler.dialects.memory import MemAttr
+from ge_compiler.dialects.npu.across import ViotaOp, VreduceOp, VtransposeOp
 from ge_compiler.dialects.npu.base import InstructionOp
 from ge_compiler.dialects.npu.compute import VECTOR, MmadOp, VbrcOp, VconvOp, VdupOp, VectorElementwiseOp, VectorOp
 from ge_compiler.dialects.npu.copy import CopyOp
 from ge_compiler.dialects.npu.moves import FixpipeOp, Load2dOp, LoadFormat, LoadFormatAttr, LoadOp, StoreOp
+from ge_compiler.dialects.npu.rows import LoadRowsOp, StoreRowsOp
 from ge_compiler.dialects.npu.sync import (
     ALL_PIPES,
     BlockIdxOp,
@@ -45,11 +47,13 @@ __all__ = [
     "LoadFormat",
     "LoadFormatAttr",
     "LoadOp",
+    "LoadRowsOp",
     "MmadOp",
     "PipeAttr",
     "PipeBarrierOp",
     "SetFlagOp",
     "StoreOp",
+    "StoreRowsOp",
     "SubBlockIdxOp",
     "SyncAllOp",
     "SyncOp",
@@ -58,6 +62,9 @@ __all__ = [
     "VdupOp",
     "VectorElementwiseOp",
     "VectorOp",
+    "ViotaOp",
+    "VreduceOp",
+    "VtransposeOp",
     "WaitFlagOp",
 ]
 
@@ -72,8 +79,25 @@ _SYNC = [
     SubBlockIdxOp,
 ]
 
+_ACROSS = [VreduceOp, ViotaOp, VtransposeOp]
+
 NPU = Dialect(
     "npu",
-    [LoadOp, Load2dOp, FixpipeOp, StoreOp, CopyOp, MmadOp, *VECTOR.values(), VconvOp, VbrcOp, VdupOp, *_SYNC],
+    [
+        LoadOp,
+        Load2dOp,
+        FixpipeOp,
+        StoreOp,
+        CopyOp,
+        MmadOp,
+        *VECTOR.values(),
+        VconvOp,
+        VbrcOp,
+        VdupOp,
+        *_ACROSS,
+        LoadRowsOp,
+        StoreRowsOp,
+        *_SYNC,
+    ],
     [MemAttr, LoadFormatAttr, PipeAttr],
 )

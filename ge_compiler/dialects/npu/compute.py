@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IntegerAttr, MemRefType, i1
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -101,14 +101,14 @@ VECTOR: dict[str, type[VectorElementwiseOp]] = define("npu", "v", VectorElementw
 """The vector instruction of each native function, by the function's name."""
 
 
-class _UnaryOp(VectorOp):
+class UnaryOp(VectorOp):
     """An instruction that makes one tile of another."""
 
     x = operand_def(MemRefType)
     out = operand_def(MemRefType)
 
-    def __init__(self, x: SSAValue, out: SSAValue):
-        super().__init__(operands=[x, out])
+    def __init__(self, x: SSAValue, out: SSAValue, properties: dict[str, Attribute] | None = None):
+        super().__init__(operands=[x, out], properties=properties or {})
 
     def reads(self) -> Sequence[SSAValue]:
         return (self.x,)
@@ -117,16 +117,16 @@ class _UnaryOp(VectorOp):
         return self.out
 
 
-_X_TO_OUT = "`ins` `(` $x `:` type($x) `)` `outs` `(` $out `:` type($out) `)` attr-dict"
+X_TO_OUT = "`ins` `(` $x `:` type($x) `)` `outs` `(` $out `:` type($out) `)` attr-dict"
 
 
 @irdl_op_definition
-class VconvOp(_UnaryOp):
+class VconvOp(UnaryOp):
     """Convert the element type: floats round to nearest even, float to integer truncates."""
 
     name = "npu.vconv"
 
-    assembly_format = _X_TO_OUT
+    assembly_format = X_TO_OUT
 
     def verify_(self) -> None:
         verify_spaces(self.x, "x", Space.UB)
@@ -135,12 +135,12 @@ class VconvOp(_UnaryOp):
 
 
 @irdl_op_definition
-class VbrcOp(_UnaryOp):
+class VbrcOp(UnaryOp):
     """Repeat a row, a column or a single element to a tile."""
 
     name = "npu.vbrc"
 
-    assembly_format = _X_TO_OUT
+    assembly_format = X_TO_OUT
 
     def verify_(self) -> None:
         verify_spaces(self.x, "x", Space.UB)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerType, MemRefType, TensorType, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerType, MemRefType, TensorType, i64
 from xdsl.dialects.utils import DynamicIndexList
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
@@ -18,25 +18,20 @@ from xdsl.irdl import (
     prop_def,
     var_operand_def,
 )
-from xdsl.utils.exceptions import VerifyException
 
-from ge_compiler.dialects.index_list import DYNAMIC, index_list_format, join_index_list, split_index_list, verify_index_list
+from ge_compiler.dialects.index_list import DYNAMIC, index_list_format, join_index_list, split_index_list, verify_index_list, verify_indices
 from ge_compiler.dialects.memory import Space
 from ge_compiler.dialects.tile.base import TileOp
 from ge_compiler.dialects.tile.moves import verify_stored_view
-from ge_compiler.dialects.tile.rules import verify_global, verify_inside, verify_one_kind, verify_room, verify_same_element, verify_tile
+from ge_compiler.dialects.tile.rules import (
+    verify_global,
+    verify_inside,
+    verify_one_kind,
+    verify_room,
+    verify_same_element,
+    verify_tile,
+)
 from ge_compiler.dialects.types import Tensor, shaped_type
-
-
-def verify_indices(indices: SSAValue, tile: SSAValue | Tensor) -> None:
-    """Raises `VerifyException` unless `indices` has one i32 or i64 for each row of `tile`."""
-    verify_tile(indices, "the indices", Space.UB)
-    type_, rows = shaped_type(indices), shaped_type(tile).get_shape()[0]
-    if type_.get_element_type() not in (i32, i64):
-        raise VerifyException(f"indices are i32 or i64, got {type_}")
-    count, width = type_.get_shape()
-    if width not in (1, DYNAMIC) or (DYNAMIC not in (count, rows) and count != rows):
-        raise VerifyException(f"needs one index for each of the tile's {rows} rows, as a column, got {type_}")
 
 
 @irdl_op_definition
@@ -93,6 +88,7 @@ class LoadRowsOp(TileOp):
         verify_global(self.source, "the source")
         verify_tile(self.tile_type(), "the tile", Space.UB)
         verify_same_element(self.source, self.tile_type())
+        verify_tile(self.indices, "the indices", Space.UB)
         verify_indices(self.indices, self.destination() or self.results[0])
         verify_index_list("valid extents", self.valid, self.static_valid, 2)
         verify_room("tile", self.static_valid, self.tile_type())
@@ -143,6 +139,7 @@ class StoreRowsOp(IRDLOperation):
         verify_tile(self.tile, "the tile", Space.UB)
         verify_global(self.into, "the destination")
         verify_same_element(self.tile, self.into)
+        verify_tile(self.indices, "the indices", Space.UB)
         verify_indices(self.indices, self.tile)
         _verify_columns(self.into, self.offsets, self.static_offsets, DYNAMIC)
         verify_stored_view(self.into)

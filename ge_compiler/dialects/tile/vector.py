@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, MemRefType, StringAttr, TensorType, f32, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, MemRefType, StringAttr, TensorType, i64
 from xdsl.dialects.utils import DynamicIndexList
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
@@ -19,20 +19,14 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from ge_compiler.dialects.fused import ReductionAttr
 from ge_compiler.dialects.index_list import DYNAMIC, index_list_format, join_index_list, split_index_list, verify_index_list
 from ge_compiler.dialects.memory import Space
+from ge_compiler.dialects.reductions import ReductionAttr, verify_counts, verify_reduced
 from ge_compiler.dialects.tile.base import TileOp
 from ge_compiler.dialects.tile.rules import verify_room, verify_same_element, verify_tile
-from ge_compiler.dialects.types import Buffer, Tensor, shaped_type, tensor_type
+from ge_compiler.dialects.types import Tensor, shaped_type, tensor_type
 
 _FROM_X = "(`into` $out^)? attr-dict `:` type($x) (`into` type($out)^)? (`to` type($result)^)?"
-
-
-def verify_counts(type_: Tensor | Buffer, verb: str) -> None:
-    """Raises `VerifyException` unless the elements of `type_` are of a type that reductions and numbering know."""
-    if type_.get_element_type() not in (f32, i32, i64):
-        raise VerifyException(f"{verb} in f32, i32 or i64, got {type_}")
 
 
 @irdl_op_definition
@@ -77,16 +71,6 @@ class ReduceOp(TileOp):
         verify_reduced(self.dimension, shaped_type(self.x), self.tile_type())
 
 
-def verify_reduced(axis: int, x: Tensor | Buffer, result: Tensor | Buffer) -> None:
-    """Raises `VerifyException` unless `result` has the shape of `x` but for one element along `axis`."""
-    if axis not in (0, 1):
-        raise VerifyException(f"reduces along axis 0 or 1, got {axis}")
-    kept = 1 - axis
-    sizes, made = x.get_shape(), result.get_shape()
-    if made[axis] not in (1, DYNAMIC) or (DYNAMIC not in (sizes[kept], made[kept]) and sizes[kept] != made[kept]):
-        raise VerifyException(f"along {axis} must leave one element of each {'row' if axis else 'column'}, but {x} is reduced to {result}")
-
-
 @irdl_op_definition
 class IotaOp(TileOp):
     """Numbers in order: element (i, j) is `base + i * steps[0] + j * steps[1]`, rounded once where the type is f32.
@@ -114,7 +98,7 @@ class IotaOp(TileOp):
     def __init__(
         self,
         base: SSAValue | int,
-        steps: tuple[int, int],
+        steps: Sequence[int],
         valid: Sequence[SSAValue | int],
         result: Tensor | None = None,
         out: SSAValue | None = None,

@@ -20,11 +20,15 @@ from ge_compiler.dialects.tile import (
     BroadcastOp,
     CastOp,
     FullOp,
+    IotaOp,
     LoadOp,
+    LoadRowsOp,
     MmadOp,
     MoveOp,
+    ReduceOp,
     TileElementwiseOp,
     TileOp,
+    TransposeOp,
     UndefOp,
     ViewOp,
 )
@@ -200,8 +204,16 @@ class _KernelBufferizer:
         match op:
             case LoadOp() | MoveOp() | FullOp() | BroadcastOp() | AssembleOp():
                 return known_extents(op.mixed_valid)
+            case IotaOp() | LoadRowsOp():
+                return known_extents(op.mixed_valid)
             case CastOp():
                 return self.read(op, op.x).extents
+            case TransposeOp():
+                rows, columns = self.read(op, op.x).extents
+                return columns, rows
+            case ReduceOp():
+                rows, columns = self.read(op, op.x).extents
+                return (rows, 1) if op.dimension else (1, columns)
             case _:
                 assert isinstance(op, TileElementwiseOp), op.name
                 return _broadcast(op, [self.read(op, x) for x in elementwise_operands(op)])
@@ -222,6 +234,10 @@ def _destination_passing(op: TileOp, out: SSAValue, extents: Sequence[Extent]) -
             return BroadcastOp(op.x, extents, out=out)
         case CastOp():
             return CastOp(op.x, out=out)
+        case IotaOp():
+            return IotaOp(op.first, op.steps.get_values(), extents, out=out)
+        case LoadRowsOp():
+            return LoadRowsOp(op.source, op.indices, op.mixed_offsets, extents, out=out)
         case _:
             return type(op).create(operands=[*op.operands, out], properties=op.properties)
 

@@ -22,6 +22,7 @@ from ge_compiler.dialects.memory import Space, bytes_of, mem_of
 from ge_compiler.dialects.semantics import Array
 from ge_compiler.dialects.types import buffer_type
 from ge_compiler.runtime.bounds import check_room
+from ge_compiler.runtime.interpreters import across, rows
 from ge_compiler.runtime.interpreters.assembling import assemble_buffers, copy
 from ge_compiler.runtime.interpreters.tensors import casting, check_contraction, check_matrix, repeated
 from ge_compiler.runtime.lanes import per_lane
@@ -342,6 +343,11 @@ TILE_BUFFERS: dict[type[Operation], Factory] = {
     tile.FullOp: _tile_full,
     tile.BroadcastOp: _tile_broadcast,
     tile.StoreOp: _tile_store,
+    tile.ReduceOp: across.reduce_buffers,
+    tile.IotaOp: across.iota_buffers,
+    tile.TransposeOp: across.transpose_buffers,
+    tile.LoadRowsOp: rows.load_buffers,
+    tile.StoreRowsOp: rows.store_buffers,
     tile.AssembleOp: assemble_buffers,
     **dict.fromkeys(tile.ELEMENTWISE.values(), _tile_elementwise),
 }
@@ -357,6 +363,11 @@ INSTRUCTIONS: dict[type[Operation], Factory] = {
     npu.VconvOp: _vconv,
     npu.VdupOp: _vdup,
     npu.VbrcOp: _vbrc,
+    npu.VreduceOp: across.reduce_buffers,
+    npu.ViotaOp: across.iota_buffers,
+    npu.VtransposeOp: across.transpose_buffers,
+    npu.LoadRowsOp: rows.load_instruction,
+    npu.StoreRowsOp: rows.store_instruction,
     **{op: _sync for op in npu.NPU.operations if issubclass(op, npu.SyncOp)},
     **dict.fromkeys(npu.VECTOR.values(), _vector),
 }

@@ -16,7 +16,8 @@ from ge_compiler.dialects.ge import semantics as ge_semantics
 from ge_compiler.dialects.ge.shapes import show
 from ge_compiler.dialects.semantics import Array
 from ge_compiler.dialects.types import shaped_type, tensor_type
-from ge_compiler.runtime.bounds import check_room, cut
+from ge_compiler.runtime.bounds import check_room, cut, defined
+from ge_compiler.runtime.interpreters import across, rows
 from ge_compiler.runtime.interpreters.assembling import assemble_values
 from ge_compiler.runtime.memory import POISON
 from ge_compiler.runtime.walk import Factory, Frame, Registers, Step, Table
@@ -39,15 +40,9 @@ def _pure(op: Operation, frame: Frame, function: Callable[..., Array]) -> Step:
     names = [f"operand #{i}" for i in range(len(operands))]
 
     def step(r: Registers) -> None:
-        r[result] = function(*[_defined(op, name, r[x]) for name, x in zip(names, operands, strict=True)])
+        r[result] = function(*[defined(op, name, r[x]) for name, x in zip(names, operands, strict=True)])
 
     return step
-
-
-def _defined(op: Operation, name: str, value: Array | None) -> Array:
-    if value is None:
-        raise CompileError.at(op, f"{name} is a tile that nothing has written: the loop that should fill it ran no iteration")
-    return value
 
 
 # ---- ge ---------------------------------------------------------------------------------------------------------------
@@ -172,7 +167,7 @@ def move(op: tile.MoveOp, frame: Frame) -> Step:
     def step(r: Registers) -> None:
         extents = [r[v] for v in valid]
         check_room(op, extents, room)
-        x = _defined(op, "the source", r[source])
+        x = defined(op, "the source", r[source])
         part = x[cut(op, "the valid elements of the source", x.shape, [r[o] for o in offsets], extents[::-1] if transposed else extents)]
         r[result] = (part.T if transposed else part).copy()
 
@@ -187,7 +182,7 @@ def mmad(op: tile.MmadOp, frame: Frame) -> Step:
     a, b, c, init, result = frame.slots([op.a, op.b, op.accumulator, op.init, op.results[0]])
 
     def step(r: Registers) -> None:
-        accumulator = None if r[init] else _defined(op, "the accumulator", r[c])
+        accumulator = None if r[init] else defined(op, "the accumulator", r[c])
         check_contraction(op, r[a].shape, r[b].shape, None if accumulator is None else accumulator.shape)
         r[result] = semantics.mmad(r[a], r[b], accumulator)
 
@@ -219,7 +214,7 @@ def broadcast(op: tile.BroadcastOp, frame: Frame) -> Step:
     def step(r: Registers) -> None:
         extents = [r[v] for v in valid]
         check_room(op, extents, room)
-        r[result] = repeated(op, _defined(op, "x", r[x]), extents)
+        r[result] = repeated(op, defined(op, "x", r[x]), extents)
 
     return step
 
@@ -251,7 +246,7 @@ def store(op: tile.StoreOp, frame: Frame) -> Step:
     points = [1] * (len(offsets) - 2)
 
     def step(r: Registers) -> None:
-        value, into = _defined(op, "the tile", r[source]), r[destination]
+        value, into = defined(op, "the tile", r[source]), r[destination]
         extents = (*points, *value.shape)
         where = cut(op, "the destination", into.shape, [r[o] for o in offsets], extents)
         if value.size:
@@ -268,6 +263,11 @@ TILE_VALUES: dict[type[Operation], Factory] = {
     tile.FullOp: full,
     tile.BroadcastOp: broadcast,
     tile.StoreOp: store,
+    tile.ReduceOp: across.reduce_values,
+    tile.IotaOp: across.iota_values,
+    tile.TransposeOp: across.transpose_values,
+    tile.LoadRowsOp: rows.load_values,
+    tile.StoreRowsOp: rows.store_values,
     tile.AssembleOp: assemble_values,
     **dict.fromkeys(tile.ELEMENTWISE.values(), _elementwise),
 }

@@ -27,7 +27,8 @@ _LOOPS = frozenset(
     {"arith.*", "scf.for", "scf.yield", "tile.forall", "tile.grid_loop", "npu.block_idx", "npu.sub_block_idx", "func.return"}
 )
 _MEMORY = frozenset({"buf.at", "memref.subview", "memref.reinterpret_cast"})
-_TILE_OPS = frozenset({"tile.load", "tile.move", "tile.mmad", "tile.cast", "tile.full", "tile.broadcast", "tile.store", "tile.assemble"})
+_MOVES = frozenset({"tile.load", "tile.move", "tile.store", "tile.assemble", "tile.load_rows", "tile.store_rows"})
+_TILE_OPS = _MOVES | {"tile.mmad", "tile.cast", "tile.full", "tile.broadcast", "tile.reduce", "tile.iota", "tile.transpose"}
 _TILE_FUNCTIONS = frozenset(f"tile.{name}" for name in NATIVE)
 _FUSED = frozenset({"fused.matmul", "fused.cast", "fused.broadcast", "fused.full"}) | {f"fused.{name}" for name in FUNCTIONS}
 _LAUNCHES = _EVERYWHERE | {"fused.launch"}

@@ -26,13 +26,19 @@ def check_units(op: Operation, target: NpuTarget) -> None:
             require_path(op, op.source.type, op.tile_type(), target)
         case tile.AssembleOp():
             require_path(op, op.part.type, op.tile_type(), target)
-        case tile.StoreOp():
+        case tile.StoreOp() | tile.StoreRowsOp():
             require_path(op, op.tile.type, op.into.type, target)
+        case tile.LoadRowsOp():
+            require_path(op, op.source.type, op.tile_type(), target)
+        case npu.LoadRowsOp():
+            require_path(op, op.table.type, op.out.type, target)
+        case npu.StoreRowsOp():
+            require_path(op, op.tile.type, op.table.type, target)
         case npu.LoadOp() | npu.Load2dOp() | npu.FixpipeOp() | npu.StoreOp() | npu.CopyOp():
             require_path(op, op.source.type, op.out.type, target)
         case AtOp():
             _check_address(op, target)
-        case npu.VectorOp() | tile.TileElementwiseOp() | tile.CastOp() | tile.BroadcastOp() | tile.FullOp():
+        case npu.VectorOp() | tile.TileOp():
             values = (*op.operands, *op.results)
             require_vector(op, [v for v in values if is_shaped(v.type) and mem_of(v.type).space is Space.UB], target)
         case _:
