@@ -1,0 +1,224 @@
+"""The sizes of an attention kernel's tiles, what they hold of each on-chip memory, and which sizes are chosen where none are given.
+
+Rows are queries, which the vector lanes share out; a block of keys is `keys` long. All of a head's elements, of queries and keys (`d`) and
+of values (`dv`), are on chip at once; the cube takes them, and the keys, in steps of `k0`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from xdsl.dialects.builtin import f32, i1, i32
+from xdsl.ir import Attribute
+
+from ge_compiler.dialects.functions import FUNCTIONS
+from ge_compiler.dialects.memory import BLOCK_BYTES, Space, element_bytes, round_up
+from ge_compiler.lowering.tiling.attention_block import Facts, emit_block, emit_result, emit_start
+
+
+@dataclass(frozen=True)
+class AttentionShape:
+    """Sizes in elements, and the slots of tiles that are brought into each memory."""
+
+    rows: int
+    """Queries of a tile."""
+    keys: int
+    """Keys of a block."""
+    k0: int
+    """Elements that one cube instruction sums, of a head and of a block of keys."""
+    d: int
+    dv: int
+    sk: int
+    """All keys."""
+    lanes: int = 1
+    l1: int = 1
+    l0: int = 1
+    ub: int = 1
+
+    @property
+    def part(self) -> int:
+        """Queries of one lane."""
+        return -(-self.rows // self.lanes)
+
+    def step(self, room: int) -> int:
+        """Elements that one instruction sums of `room`."""
+        return max(1, min(self.k0, room))
+
+
+# ---- what tiles hold ------------------------------------------------------------------------------------------------
+
+
+class TileRecorder(Protocol):
+    """Notes when tiles in the unified buffer are made and last read."""
+
+    def new(self, label: str, shape: tuple[int, int], element: Attribute, operands: list[Any]) -> Any:
+        """A tile that an op makes of others."""
+        ...
+
+    def brought(self, label: str, shape: tuple[int, int], element: Attribute) -> Any:
+        """A tile that comes from another memory, with the schedule's slots."""
+        ...
+
+    def computed(self, label: str, shape: tuple[int, int], element: Attribute, operands: list[Any]) -> Any:
+        """The result of a function, which may take the place of an operand of its type that is not needed any more."""
+        ...
+
+    def kept(self, tiles: Sequence[Any]) -> None:
+        """The tiles are needed up to here."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A sink of the arithmetic that writes nothing. A handle is what the recorder made, with its shape and element type."""
+
+    recorder: TileRecorder
+    shape: AttentionShape
+    facts: Facts
+    masked: tuple[bool, bool]
+    """Whether the mask has more than one row, and more than one column."""
+
+    def start(self, value: float, name: str) -> Any:
+        return self.recorder.new(name, (self.shape.part, self.shape.dv if name == "o" else 1), f32, [])
+
+    def scores(self) -> Any:
+        return self.recorder.brought("s", (self.shape.part, self.shape.keys), f32)
+
+    def mask(self) -> Any:
+        rows, columns = self.masked
+        assert self.facts.mask is not None
+        return self.recorder.brought("mask", (self.shape.part if rows else 1, self.shape.keys if columns else 1), self.facts.mask)
+
+    def ahead(self) -> Any:
+        return self.recorder.new("ahead", (self.shape.part, self.shape.keys), i32, [])
+
+    def constant(self, value: float, element: Attribute) -> Any:
+        return self.recorder.new("constant", (1, 1), element, [])
+
+    def function(self, name: str, operands: list[Any], scalar: float | None = None) -> Any:
+        rows, columns = (max(sizes) for sizes in zip(*(x.shape for x in operands), strict=True))
+        element = i1 if FUNCTIONS[name].is_predicate else operands[-1].element
+        return self.recorder.computed(name, (rows, columns), element, operands)
+
+    def reduce(self, kind: str, x: Any) -> Any:
+        return self.recorder.new(kind, (self.shape.part, 1), f32, [x])
+
+    def cast(self, x: Any, element: Attribute) -> Any:
+        return x if x.element == element else self.recorder.new(f"{x.label}_{element}", x.shape, element, [x])
+
+    def product(self, weights: Any) -> Any:
+        self.recorder.kept([weights])
+        return self.recorder.brought("pv", (self.shape.part, self.shape.dv), f32)
+
+
+def measure(recorder: TileRecorder, shape: AttentionShape, facts: Facts, masked: tuple[bool, bool]) -> Any:
+    """Records the tiles of the unified buffer, from the start to the handle of the result."""
+    sink = _Measured(recorder, shape, facts, masked)
+    carried = emit_block(facts, sink, *emit_start(sink))
+    recorder.kept(carried)
+    return emit_result(sink, carried[1], carried[2])
+
+
+@dataclass(frozen=True)
+class CubeTile:
+    """A buffer of the cube's memories, held in the product `first` to the product `last` of a block: 0 is q·kᵀ, 1 is p·v."""
+
+    label: str
+    space: Space
+    shape: tuple[int, int]
+    element: Attribute
+    first: int
+    last: int
+    slots: int = 1
+
+
+def cube_tiles(shape: AttentionShape, facts: Facts) -> Iterator[CubeTile]:
+    """The buffers of the cube's memories."""
+    rows, keys, d, dv = shape.rows, shape.keys, shape.d, shape.dv
+    for label, size in (("q", (rows, d)), ("k", (keys, d)), ("v", (keys, dv)), ("p", (rows, keys))):
+        yield CubeTile(label, Space.L1, size, facts.element, 0, 1, shape.l1)
+    for product, (name, room, columns) in enumerate((("s", d, keys), ("pv", keys, dv))):
+        # With two slots a tile is there for the next block too.
+        span = (product, product) if shape.l0 == 1 else (0, 1)
+        step = shape.step(room)
+        yield CubeTile(f"a0 of {name}", Space.L0A, (rows, step), facts.element, *span, shape.l0)
+        yield CubeTile(f"b0 of {name}", Space.L0B, (step, columns), facts.element, *span, shape.l0)
+        yield CubeTile(name, Space.L0C, (rows, columns), f32, product, product)
+
+
+# ---- which sizes are chosen -----------------------------------------------------------------------------------------
+
+Schedule = dict[str, int]
+KEYS = ("m", "n", "k0", "l1", "l0", "ub")
+"""The keys of a schedule that mean something for an attention: `m` queries, `n` keys of a block."""
+MOST_ROWS, MOST_KEYS = 128, 512
+"""The longest tile and block that the rule considers."""
+BLOCK_COST = 16384
+"""The fixed cost of a block of keys, in elements moved: cube and lanes wait for each other twice."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """How much there is to do: heads of `sq` queries and `sk` keys."""
+
+    heads: int
+    sq: int
+    sk: int
+    d: int
+    dv: int
+
+
+def attention_shape(work: Work, schedule: Mapping[str, int], lanes: int) -> AttentionShape:
+    """The tiles that a complete schedule gives: no larger than the work, and never empty."""
+    rows, keys = max(1, min(schedule["m"], work.sq)), max(1, min(schedule["n"], work.sk))
+    l1, l0, ub = (schedule.get(key, 1) for key in ("l1", "l0", "ub"))
+    return AttentionShape(rows, keys, schedule["k0"], work.d, work.dv, work.sk, lanes, l1, l0, ub)
+
+
+def step_of(facts: Facts) -> int:
+    """Elements that one block of a fractal holds: k0 is a multiple of it."""
+    return BLOCK_BYTES // element_bytes(facts.element)
+
+
+def choose_attention(
+    work: Work, facts: Facts, given: Schedule, cores: int, fits: Callable[[Schedule, tuple[Space, ...]], bool]
+) -> Schedule | None:
+    """The sizes of the least cost that fit, in which the `given` keys stand; `None` if none do.
+
+    The cost is what the busiest core moves: for each block of keys its keys and values, its scores twice (to the lanes and back) and its
+    products. `fits` says whether a complete schedule fits into some memories (all, where none are named).
+    """
+    for candidate in sorted(_candidates(work, given), key=lambda schedule: _cost(work, schedule, cores)):
+        for slots in (2, 1):
+            schedule = {"l1": slots, "l0": slots, "ub": 1, **candidate}
+            k0 = given.get("k0") or _longest_step(work, facts, schedule, fits)
+            if k0 is not None and fits({**schedule, "k0": k0}, ()):
+                return {**schedule, "k0": k0}
+    return None
+
+
+def _candidates(work: Work, given: Schedule) -> Iterator[Schedule]:
+    for m in [given["m"]] if "m" in given else _multiples(work.sq, MOST_ROWS):
+        for n in [given["n"]] if "n" in given else _multiples(work.sk, MOST_KEYS):
+            yield {**given, "m": m, "n": n}
+
+
+def _multiples(size: int, most: int) -> list[int]:
+    limit = min(round_up(max(size, 1), 16), most)
+    return [v for v in range(16, limit + 1, 16) if v <= 128 or v % 64 == 0 or v == limit]
+
+
+def _cost(work: Work, schedule: Schedule, cores: int) -> tuple[int, int, int]:
+    m, n = min(schedule["m"], max(work.sq, 1)), min(schedule["n"], max(work.sk, 1))
+    waves = -(-work.heads * -(-work.sq // m) // cores)
+    block = BLOCK_COST + n * (work.d + work.dv) + m * (2 * n + work.dv)
+    return waves * -(-work.sk // n) * block, -m * n, m
+
+
+def _longest_step(work: Work, facts: Facts, schedule: Schedule, fits: Callable[[Schedule, tuple[Space, ...]], bool]) -> int | None:
+    step = step_of(facts)
+    longest = min(256, round_up(max(work.d, min(schedule["n"], max(work.sk, 1))), step))
+    steps = range(longest, 0, -step)
+    return next((k0 for k0 in steps if fits({**schedule, "k0": k0}, (Space.L0A, Space.L0B))), None)
