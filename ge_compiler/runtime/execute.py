@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController  # pyright: ignore[reportMissingTypeStubs]
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, TensorType
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Attribute, Operation
@@ -179,7 +179,7 @@ class _Run:
         own: dict[type[Operation], Factory] = {
             ge.LoadWeightOp: self._load_weight,
             ge.ConstOp: self._constant,
-            **({ge.AtenFallbackOp: self._fallback} if hasattr(ge, "AtenFallbackOp") else {}),
+            ge.AtenFallbackOp: self._fallback,
             fused.LaunchOp: self._launch,
             CallOp: self._call,
         }
@@ -250,7 +250,8 @@ class _Run:
         frame.set_constant(op.y, array if isinstance(op.y.type, TensorType) else Region(array, "a constant"))
 
     def _fallback(self, op: ge.AtenFallbackOp, frame: Frame) -> Step:
-        overload, arguments, host = op.overload.data, op.arguments.data, self._host
+        overload, host = op.overload.data, self._host
+        arguments = op.arguments.data if isinstance(op.arguments, StringAttr) else "{}"
         if host is None:
             raise CompileError.at(op, f"{overload} runs on the host, but no host executes this program")
         operands, results = frame.slots(op.operands), frame.slots(op.results)

@@ -23,6 +23,7 @@ from torch.fx import Node
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.lowering.from_torch.conversion import Declined
 from ge_compiler.lowering.from_torch.dtypes import to_numpy, to_torch
+from ge_compiler.lowering.from_torch.parameters import value_of
 from ge_compiler.runtime.signature import Array
 
 
@@ -37,20 +38,26 @@ class HostCall:
 
 
 def host_call(node: Node) -> HostCall:
-    """What is kept of `node`. Raises `Declined` for one that cannot be kept as text, or that draws random numbers."""
+    """What is kept of `node`. Raises `Declined` for one that cannot be kept as text, or that looks at more than its operands' elements."""
     overload = node.target
     if not isinstance(overload, OpOverload):
         raise Declined("it is not an operator of torch")
-    if torch.Tag.nondeterministic_seeded in overload.tags:
-        raise Declined("it draws random numbers")
     schema = overload._schema  # pyright: ignore[reportPrivateUsage]
     if schema.is_mutable:
         raise Declined("it changes its operand in place")
     names = [argument.name for argument in schema.arguments]
     given = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
+    if str(node.target).startswith("aten.as_strided") and not all(map(_fills_its_memory, node.all_input_nodes)):
+        raise Declined("it looks at the memory of a tensor that is not contiguous")
     operands: dict[Node, int] = {}
     arguments = {name: _encode(value, operands) for name, value in given.items()}
     return HostCall(str(node.target), repr(arguments), tuple(operands))
+
+
+def _fills_its_memory(node: Node) -> bool:
+    """Whether a tensor is all of its memory in the order of its elements, as operands of a host operator are."""
+    tensor = value_of(node)
+    return tensor is not None and tensor.is_contiguous() and tensor.untyped_storage().nbytes() == tensor.nbytes
 
 
 def _encode(value: Any, operands: dict[Node, int]) -> Any:
