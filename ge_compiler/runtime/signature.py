@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
 import ml_dtypes
@@ -57,6 +57,20 @@ class TensorSpec:
 
 
 @dataclass(frozen=True)
+class State:
+    """A tensor that a call changes: a buffer of the model, which the next call finds changed, or an input."""
+
+    tensor: TensorSpec
+    """Named as the model names it."""
+    argument: int
+    """The number of the argument of `@main` that holds its contents: after the inputs, or among them."""
+    result: int
+    """The number of the result of `@main` that is its new contents: after the outputs."""
+    initial: str | None
+    """The name in the weight store under which its first contents are kept; `None` for an input."""
+
+
+@dataclass(frozen=True)
 class Signature:
     """The inputs and outputs of a program in the order of `@main`, and how Python arguments and results map to them."""
 
@@ -70,6 +84,17 @@ class Signature:
     """Leaves of the arguments that are no tensors: the program holds for these values only."""
     structure: Any = None
     """How results nest: see `nest`. `None`: a tuple, or the one output itself."""
+    states: tuple[State, ...] = ()
+
+    @property
+    def buffers(self) -> tuple[State, ...]:
+        """The states that are no inputs, in the order of `@main`'s arguments after the inputs."""
+        return tuple(state for state in self.states if state.initial is not None)
+
+    @property
+    def results(self) -> tuple[TensorSpec, ...]:
+        """The results of `@main`: the outputs, then the new contents of the states."""
+        return (*self.outputs, *(state.tensor for state in self.states))
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
         """The tensors of a call in the order of `inputs`. Raises `TypeError` for a call that the program is not for."""
@@ -107,6 +132,7 @@ class Signature:
             "arguments": list(self.arguments),
             "constants": dict(self.constants),
             "structure": self.structure,
+            "states": [asdict(state) | {"tensor": _spec_to_json(state.tensor)} for state in self.states],
         }
 
     @staticmethod
@@ -118,6 +144,10 @@ class Signature:
             arguments=tuple(data["arguments"]),
             constants=data["constants"],
             structure=data["structure"],
+            states=tuple(
+                State(_spec_of_json(state["tensor"]), state["argument"], state["result"], state["initial"])
+                for state in data.get("states", ())
+            ),
         )
 
 

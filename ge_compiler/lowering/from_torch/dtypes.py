@@ -1,10 +1,14 @@
-"""One element type in three worlds: torch, numpy and the IR. Tensors become arrays and back without a copy."""
+"""
+One element type in three worlds: torch, numpy and the IR. Tensors become arrays and back without a copy.
+
+f64 is an element type of values inside a program only.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, IntegerType, TensorType
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType, TensorType
 from xdsl.ir import Attribute
 
 from ge_compiler.runtime.signature import DTYPES, Array
@@ -13,6 +17,7 @@ _TORCH: dict[str, torch.dtype] = {
     "f16": torch.float16,
     "bf16": torch.bfloat16,
     "f32": torch.float32,
+    "f64": torch.float64,
     "i8": torch.int8,
     "i16": torch.int16,
     "i32": torch.int32,
@@ -23,6 +28,7 @@ _ELEMENTS: dict[str, Attribute] = {
     "f16": Float16Type(),
     "bf16": BFloat16Type(),
     "f32": Float32Type(),
+    "f64": Float64Type(),
     "i8": IntegerType(8),
     "i16": IntegerType(16),
     "i32": IntegerType(32),

@@ -1,50 +1,76 @@
-"""Elementwise operators, casts, and operators without an effect."""
+"""Elementwise operators on numbers, casts, and operators without an effect."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from xdsl.dialects.builtin import Float32Type, IntegerType
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from ge_compiler.lowering.from_torch.conversion import CONVERTERS, Conversion, Transposed, converts
+from ge_compiler.dialects.types import is_integer
+from ge_compiler.lowering.from_torch.conversion import Conversion, converts, element_type, is_boolean
 
 UNARY = {
     "aten.abs.default": "Abs",
+    "aten.acos.default": "Acos",
+    "aten.acosh.default": "Acosh",
+    "aten.asin.default": "Asin",
+    "aten.asinh.default": "Asinh",
+    "aten.atan.default": "Atan",
+    "aten.atanh.default": "Atanh",
+    "aten.ceil.default": "Ceil",
+    "aten.cos.default": "Cos",
+    "aten.cosh.default": "Cosh",
     "aten.erf.default": "Erf",
     "aten.exp.default": "Exp",
+    "aten.expm1.default": "Expm1",
+    "aten.floor.default": "Floor",
     "aten.log.default": "Log",
+    "aten.log1p.default": "Log1p",
     "aten.neg.default": "Neg",
     "aten.reciprocal.default": "Reciprocal",
     "aten.relu.default": "Relu",
+    "aten.round.default": "Rint",
     "aten.rsqrt.default": "Rsqrt",
     "aten.sigmoid.default": "Sigmoid",
     "aten.silu.default": "Swish",
+    "aten.sin.default": "Sin",
+    "aten.sinh.default": "Sinh",
     "aten.sqrt.default": "Sqrt",
     "aten.square.default": "Square",
+    "aten.tan.default": "Tan",
     "aten.tanh.default": "Tanh",
+    "aten.trunc.default": "Trunc",
 }
 BINARY = {
+    "aten.atan2.default": "Atan2",
+    "aten.clamp_max.Tensor": "Minimum",
+    "aten.clamp_min.Tensor": "Maximum",
     "aten.div.Tensor": "RealDiv",
     "aten.maximum.default": "Maximum",
     "aten.minimum.default": "Minimum",
+    "aten.max.other": "Maximum",
+    "aten.min.other": "Minimum",
     "aten.mul.Tensor": "Mul",
 }
+_OF_BOOLEANS = {"Add": "LogicalOr", "Maximum": "LogicalOr", "Minimum": "LogicalAnd", "Mul": "LogicalAnd"}
+_ROUNDING = ("Ceil", "Floor", "Rint", "Trunc")
 
 
 def _enter_unary(overload: str, mnemonic: str) -> None:
     @converts(overload)
     def unary(c: Conversion, x: SSAValue) -> SSAValue:
-        return c.elementwise(mnemonic, c.promoted(x))
+        x = c.promoted(x)
+        return x if mnemonic in _ROUNDING and is_integer(c.element) else c.op(mnemonic, x)
 
 
 def _enter_binary(overload: str, mnemonic: str) -> None:
     @converts(overload)
-    def binary(c: Conversion, x1: SSAValue, x2: SSAValue | float) -> SSAValue | Transposed:
-        if not isinstance(x2, SSAValue):
-            return CONVERTERS[overload.removesuffix(".Tensor") + ".Scalar"](c, x1, x2)
-        return c.elementwise(mnemonic, c.promoted(x1), c.promoted(x2))
+    def binary(c: Conversion, x1: SSAValue, x2: SSAValue | float) -> SSAValue:
+        if isinstance(x2, SSAValue):
+            return _binary(c, mnemonic, x1, x2)
+        return {"Mul": mul_scalar, "RealDiv": div_scalar}[mnemonic](c, x1, x2)
 
 
 for _overload, _mnemonic in UNARY.items():
@@ -55,67 +81,107 @@ for _overload, _mnemonic in BINARY.items():
 
 @converts("aten.gelu.default")
 def gelu(c: Conversion, x: SSAValue, approximate: str) -> SSAValue:
-    return c.gelu(c.promoted(x), approximate)
+    return c.op("GeluV2", c.promoted(x), approximate=approximate)
 
 
 @converts("aten.add.Tensor", "aten.add.Scalar")
 def add(c: Conversion, x1: SSAValue, x2: SSAValue | float, alpha: float) -> SSAValue:
     if not isinstance(x2, SSAValue):
-        return _with_scalar(c, "Adds", x1, x2 * alpha)
-    return c.elementwise("Add", c.promoted(x1), _scaled(c, x2, alpha))
+        return c.scalar("Adds", c.promoted(x1), x2 * alpha)
+    return _binary(c, "Add", x1, _scaled(c, x2, alpha))
 
 
 @converts("aten.sub.Tensor", "aten.sub.Scalar")
 def sub(c: Conversion, x1: SSAValue, x2: SSAValue | float, alpha: float) -> SSAValue:
     if not isinstance(x2, SSAValue):
-        return _with_scalar(c, "Adds", x1, -x2 * alpha)
-    return c.elementwise("Sub", c.promoted(x1), _scaled(c, x2, alpha))
+        return c.scalar("Adds", c.promoted(x1), -x2 * alpha)
+    return c.op("Sub", c.promoted(x1), _scaled(c, x2, alpha))
 
 
-@converts("aten.rsub.Scalar")
-def rsub(c: Conversion, x: SSAValue, value: float, alpha: float) -> SSAValue:
-    return c.elementwise("Adds", c.elementwise("Neg", _scaled(c, x, alpha)), value=_exact(c, value))
+@converts("aten.rsub.Scalar", "aten.rsub.Tensor")
+def rsub(c: Conversion, x1: SSAValue, x2: SSAValue | float, alpha: float) -> SSAValue:
+    if isinstance(x2, SSAValue):
+        return sub(c, x2, x1, alpha)
+    return c.scalar("Adds", c.op("Neg", _scaled(c, x1, alpha)), x2)
 
 
 @converts("aten.mul.Scalar")
 def mul_scalar(c: Conversion, x: SSAValue, value: float) -> SSAValue:
-    return _with_scalar(c, "Muls", x, value)
+    return c.scalar("Muls", c.promoted(x), value)
 
 
 @converts("aten.div.Scalar")
 def div_scalar(c: Conversion, x: SSAValue, value: float) -> SSAValue:
     if _has_exact_reciprocal(value):
-        return _with_scalar(c, "Muls", x, 1 / value)
+        return c.scalar("Muls", c.promoted(x), 1 / value)
     # The division happens in f32, where the divisor is not yet rounded to the result's type.
-    quotient = c.elementwise("RealDiv", c.cast(x, Float32Type()), c.constant(value, Float32Type()))
-    return c.cast(quotient, c.result.get_element_type())
+    return c.promoted(c.op("RealDiv", c.wide(x), c.constant(value, f32)))
+
+
+@converts("aten.div.Tensor_mode", "aten.div.Scalar_mode")
+def div_mode(c: Conversion, x1: SSAValue, x2: SSAValue | float, mode: str | None) -> SSAValue:
+    match mode:
+        case "floor":
+            return c.op("FloorDiv", *c.common(x1, x2))
+        case "trunc" if not is_integer(c.element):
+            first, second = c.common(x1, x2)
+            return c.promoted(c.op("Trunc", c.op("RealDiv", c.wide(first), c.wide(second))))
+        case None:
+            return c.op("RealDiv", c.promoted(x1), c.promoted(x2) if isinstance(x2, SSAValue) else c.constant(x2, c.element))
+        case _:
+            return c.decline(f"division of integers with rounding mode '{mode}'")
+
+
+def _enter_remainder(name: str, mnemonic: str) -> None:
+    @converts(f"aten.{name}.Tensor", f"aten.{name}.Scalar", f"aten.{name}.default")
+    def remainder(c: Conversion, x1: SSAValue, x2: SSAValue | float) -> SSAValue:
+        return c.op(mnemonic, *c.common(x1, x2))
+
+
+for _name, _mnemonic in {"floor_divide": "FloorDiv", "fmod": "Mod", "remainder": "FloorMod"}.items():
+    _enter_remainder(_name, _mnemonic)
 
 
 @converts("aten.pow.Tensor_Scalar")
 def pow_scalar(c: Conversion, x: SSAValue, exponent: float) -> SSAValue:
     x = c.promoted(x)
     match exponent:
+        case 0:
+            return c.constant(1, c.element, c.shape)
         case 1:
             return x
         case 2:
-            return c.elementwise("Square", x)
+            return c.op("Square", x)
         case 3:
-            return c.elementwise("Mul", c.elementwise("Square", x), x)
+            return c.op("Mul", c.op("Square", x), x)
         case 0.5:
-            return c.elementwise("Sqrt", x)
+            return c.op("Sqrt", x)
         case -0.5:
-            return c.elementwise("Rsqrt", x)
-        case -1:
-            return c.elementwise("Reciprocal", x)
+            return c.op("Rsqrt", x)
+        case -1 if not is_integer(c.element):
+            return c.op("Reciprocal", x)
         case _:
-            return c.decline(f"exponent {exponent}; supported are -1, -0.5, 0.5, 1, 2 and 3")
+            return _power(c, x, c.constant(exponent, c.element))
+
+
+@converts("aten.pow.Tensor_Tensor", "aten.pow.Scalar")
+def pow_tensor(c: Conversion, x: SSAValue | float, exponent: SSAValue) -> SSAValue:
+    base = x if isinstance(x, SSAValue) else c.constant(x, c.element)
+    return _power(c, c.promoted(base), c.promoted(exponent))
 
 
 @converts("aten.clamp.default")
 def clamp(c: Conversion, x: SSAValue, low: float | None, high: float | None) -> SSAValue:
     x = c.promoted(x)
-    x = x if low is None else c.elementwise("Maxs", x, value=_exact(c, low))
-    return x if high is None else c.elementwise("Mins", x, value=_exact(c, high))
+    x = x if low is None else c.scalar("Maxs", x, low)
+    return x if high is None else c.scalar("Mins", x, high)
+
+
+@converts("aten.clamp.Tensor")
+def clamp_tensor(c: Conversion, x: SSAValue, low: SSAValue | None, high: SSAValue | None) -> SSAValue:
+    x = c.promoted(x)
+    x = x if low is None else c.op("Maximum", x, c.promoted(low))
+    return x if high is None else c.op("Minimum", x, c.promoted(high))
 
 
 @converts("aten.clamp_min.default")
@@ -128,37 +194,90 @@ def clamp_max(c: Conversion, x: SSAValue, high: float) -> SSAValue:
     return clamp(c, x, None, high)
 
 
+@converts("aten.hardtanh.default")
+def hardtanh(c: Conversion, x: SSAValue, low: float, high: float) -> SSAValue:
+    return clamp(c, x, low, high)
+
+
+@converts("aten.relu6.default")
+def relu6(c: Conversion, x: SSAValue) -> SSAValue:
+    return clamp(c, x, 0, 6)
+
+
+@converts("aten.hardsigmoid.default")
+def hardsigmoid(c: Conversion, x: SSAValue) -> SSAValue:
+    return c.promoted(_gate(c, c.wide(x)))
+
+
+@converts("aten.hardswish.default")
+def hardswish(c: Conversion, x: SSAValue) -> SSAValue:
+    wide = c.wide(x)
+    return c.promoted(c.op("Mul", wide, _gate(c, wide)))
+
+
+@converts("aten.leaky_relu.default")
+def leaky_relu(c: Conversion, x: SSAValue, slope: float) -> SSAValue:
+    below = c.scalar("Muls", c.scalar("Mins", x, 0), slope)
+    return c.op("Add", c.scalar("Maxs", x, 0), below)
+
+
+@converts("aten.addcmul.default")
+def addcmul(c: Conversion, x: SSAValue, x1: SSAValue, x2: SSAValue, value: float) -> SSAValue:
+    product = c.op("Mul", c.promoted(x1), c.promoted(x2))
+    return c.op("Add", c.promoted(x), _scaled(c, product, value))
+
+
+@converts("aten.addcdiv.default")
+def addcdiv(c: Conversion, x: SSAValue, x1: SSAValue, x2: SSAValue, value: float) -> SSAValue:
+    quotient = c.op("RealDiv", c.promoted(x1), c.promoted(x2))
+    return c.op("Add", c.promoted(x), _scaled(c, quotient, value))
+
+
 @converts("aten._to_copy.default")
 def to_copy(c: Conversion, x: SSAValue, *_: Any) -> SSAValue:
-    if c.result.get_element_type() == IntegerType(1):
-        return c.decline("a cast to booleans is not supported yet")
-    return c.cast(x, c.result.get_element_type())
+    return c.promoted(x)
 
 
-@converts("aten.alias.default", "aten.clone.default", "aten.contiguous.default", "aten.detach.default", "aten.lift_fresh_copy.default")
-def identity(c: Conversion, x: SSAValue | Transposed, *_: Any) -> SSAValue | Transposed:
+@converts(
+    "aten._conj.default",
+    "aten.alias.default",
+    "aten.clone.default",
+    "aten.contiguous.default",
+    "aten.detach.default",
+    "aten.lift_fresh_copy.default",
+    "aten.positive.default",
+    "aten.resolve_conj.default",
+    "aten.resolve_neg.default",
+)
+def identity(c: Conversion, x: SSAValue, *_: Any) -> SSAValue:
     return x
 
 
 @converts("aten.dropout.default")
 def dropout(c: Conversion, x: SSAValue, p: float, train: bool) -> SSAValue:
-    return c.decline("dropout while training is not supported; the model must be in eval mode") if train and p else x
+    return c.refuse("dropout while training is random; the model must be in eval mode") if train and p else x
 
 
-def _with_scalar(c: Conversion, mnemonic: str, x: SSAValue, value: float) -> SSAValue:
-    return c.elementwise(mnemonic, c.promoted(x), value=_exact(c, value))
+def _binary(c: Conversion, mnemonic: str, x1: SSAValue, x2: SSAValue) -> SSAValue:
+    x1, x2 = c.promoted(x1), c.promoted(x2)
+    return c.op(_OF_BOOLEANS[mnemonic] if is_boolean(x1) else mnemonic, x1, x2)
 
 
 def _scaled(c: Conversion, x: SSAValue, alpha: float) -> SSAValue:
     x = c.promoted(x)
-    return x if alpha == 1 else c.elementwise("Muls", x, value=_exact(c, alpha))
+    return x if alpha == 1 else c.scalar("Muls", x, alpha)
 
 
-def _exact(c: Conversion, value: float) -> float:
-    """Integers must survive the attribute's f32."""
-    if isinstance(c.result.get_element_type(), IntegerType) and abs(value) > 2**24:
-        return c.decline(f"the integer {value} is too large for a scalar operand (at most 2^24)")
-    return float(value)
+def _power(c: Conversion, x: SSAValue, exponent: SSAValue) -> SSAValue:
+    if is_integer(element_type(x)):
+        c.decline("powers of integers are not elementwise functions of the chip")
+    return c.op("Pow", x, exponent)
+
+
+def _gate(c: Conversion, x: SSAValue) -> SSAValue:
+    """min(max(x + 3, 0), 6) / 6, in f32."""
+    clipped = c.scalar("Mins", c.scalar("Maxs", c.scalar("Adds", x, 3), 0), 6)
+    return c.op("RealDiv", clipped, c.constant(6, f32))
 
 
 def _has_exact_reciprocal(value: float) -> bool:

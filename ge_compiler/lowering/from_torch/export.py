@@ -14,14 +14,11 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.export.graph_signature import OutputKind
 from torch.utils import _pytree as pytree  # pyright: ignore[reportPrivateUsage]
 
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.lowering.from_torch.dtypes import torch_dtype
 from ge_compiler.lowering.from_torch.locations import line_of_traceback, location_of
-
-_MUTATIONS = {OutputKind.BUFFER_MUTATION: "buffer", OutputKind.USER_INPUT_MUTATION: "input", OutputKind.PARAMETER_MUTATION: "parameter"}
 
 
 @contextlib.contextmanager
@@ -119,12 +116,6 @@ def _check_call(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
 
 
 def _check_supported(exported: ExportedProgram) -> None:
-    for spec in exported.graph_signature.output_specs:
-        if spec.kind in _MUTATIONS:
-            raise CompileError(
-                f"the model changes its {_MUTATIONS[spec.kind]} '{spec.target}' in place, which is not supported yet; "
-                "pass such state in and return it instead"
-            )
     for node in exported.graph.nodes:
         value = node.meta.get("val")
         if isinstance(value, torch.SymInt) or (isinstance(value, torch.Tensor) and any(isinstance(n, torch.SymInt) for n in value.shape)):

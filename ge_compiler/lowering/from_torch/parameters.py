@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import torch
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind
+from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Node
 
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.lowering.from_torch.dtypes import to_numpy
 from ge_compiler.runtime.signature import Array
 from ge_compiler.runtime.weights import WeightStore
+
+T = TypeVar("T")
+
+_MUTATIONS = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION, OutputKind.USER_INPUT_MUTATION)
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,12 @@ class WeightNames:
             self.keys[name] = tuple(keys)
         return self._symbols[memory]
 
+    def initial(self, parameter: Parameter) -> str:
+        """The symbol under which the present contents of `parameter`, which the program will change, are kept: a copy."""
+        symbol = self.symbol(parameter)
+        self.arrays[symbol] = self.arrays[symbol].copy()
+        return symbol
+
     def store(self) -> WeightStore:
         return WeightStore(self.arrays, self.keys)
 
@@ -75,6 +86,51 @@ class WeightNames:
             number += 1
             fresh = f"{name}_{number}"
         return fresh
+
+
+def split_results(exported: ExportedProgram, results: Sequence[T]) -> tuple[list[T], dict[str, T]]:
+    """
+    Of what the graph returns: the model's own results, and the new contents of the placeholders that it changes, by their names.
+
+    `results` are the nodes that the graph returns, or their values.
+    """
+    names = {spec.target: spec.arg.name for spec in exported.graph_signature.input_specs if spec.target is not None}
+    nodes: Any = exported.graph.output_node().args[0]
+    own: list[T] = []
+    updates: dict[str, T] = {}
+    for spec, node, result in zip(exported.graph_signature.output_specs, nodes, results, strict=True):
+        if spec.kind not in _MUTATIONS:
+            own.append(result)
+            continue
+        assert spec.target is not None
+        name = spec.target if spec.kind is OutputKind.USER_INPUT_MUTATION else names[spec.target]
+        if node.name != name:  # else it gets what it has
+            updates[name] = result
+    return own, updates
+
+
+def check_apart(parameters: Mapping[str, Parameter], updated: Iterable[str]) -> None:
+    """Raises `CompileError` if a buffer that the model changes shares its memory with another tensor that the model holds."""
+    for name in updated:
+        if name not in parameters or not parameters[name].tensor.numel():
+            continue
+        mine = parameters[name]
+        memory = mine.tensor.untyped_storage().data_ptr()
+        for other in parameters.values():
+            if other.key != mine.key and other.tensor.numel() and other.tensor.untyped_storage().data_ptr() == memory:
+                raise CompileError(
+                    f"the model changes its buffer '{mine.key}', whose memory '{other.key}' shares; give each a tensor of its own"
+                )
+
+
+def held_tensor(model: torch.nn.Module, key: str) -> torch.Tensor | None:
+    """The parameter, buffer or tensor attribute `key`; `None` for a constant that torch lifted out of the code."""
+    path, _, name = key.rpartition(".")
+    try:
+        value = getattr(model.get_submodule(path), name, None)
+    except AttributeError:
+        return None
+    return value if isinstance(value, torch.Tensor) else None
 
 
 def _memory(parameter: Parameter) -> object:

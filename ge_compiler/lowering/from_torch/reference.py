@@ -8,24 +8,27 @@ are identities; integers and booleans stay exact. This is not `model.double()`, 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Sequence
-from typing import Any
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.export import ExportedProgram
 from torch.fx import Interpreter, Node
 from torch.utils import _pytree as pytree  # pyright: ignore[reportPrivateUsage]
 
-from ge_compiler.lowering.from_torch.parameters import parameters_of
+from ge_compiler.lowering.from_torch.parameters import parameters_of, split_results
 from ge_compiler.runtime.signature import Array
+
+if TYPE_CHECKING:
+    from ge_compiler.lowering.from_torch.importer import Imported
 
 _IGNORED = ("aten._assert_tensor_metadata.default",)
 
 
-def evaluate(exported: ExportedProgram, inputs: Sequence[torch.Tensor]) -> list[Array]:
-    """The tensors that `exported` gives for its tensor inputs, floats in f64, in the order of its results."""
+def evaluate(imported: Imported) -> list[Array]:
+    """The tensors that an imported model gives for its inputs, then the new contents of its states; floats in f64."""
+    exported = imported.exported
     parameters = parameters_of(exported)
-    values = iter(inputs)
+    values = iter(imported.inputs)
     arguments: list[Any] = []
     for node in exported.graph.find_nodes(op="placeholder"):
         if node.name in parameters:
@@ -34,7 +37,8 @@ def evaluate(exported: ExportedProgram, inputs: Sequence[torch.Tensor]) -> list[
             arguments.append(_widened(next(values)) if isinstance(node.meta.get("val"), torch.Tensor) else node.meta.get("val"))
     with torch.no_grad(), _default_dtype(torch.float64):
         results = _Wide(exported.graph_module).run(*arguments)
-    return [result.numpy() for result in results if isinstance(result, torch.Tensor)]
+    own, updates = split_results(exported, results)
+    return [result.numpy() for result in (*own, *updates.values()) if isinstance(result, torch.Tensor)]
 
 
 class _Wide(Interpreter):
