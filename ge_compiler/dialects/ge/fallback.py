@@ -18,7 +18,8 @@ class AtenFallbackOp(GeOp):
     """
     The ATen operator `overload`, such as "aten.roll.default", run on the host by whoever executes the program.
 
-    `arguments` is what it takes besides tensors, in the executor's own words. The results have the types that are written.
+    `arguments` is what it takes besides tensors, in the executor's own words, `reason` why no other operator expresses it. The results have
+    the types that are written.
     It may be random: equal ones are not merged, unused ones are kept.
     """
 
@@ -29,6 +30,7 @@ class AtenFallbackOp(GeOp):
     inputs = var_operand_def(TensorType)
     overload = prop_def(StringAttr)
     arguments = opt_prop_def(Attribute)
+    reason = opt_prop_def(StringAttr)
     outputs = var_result_def(TensorType)
 
     irdl_options = (ParsePropInAttrDict(),)
