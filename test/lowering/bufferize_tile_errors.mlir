@@ -35,22 +35,6 @@ func.func private @loop_extent(%x: tensor<16x16xf16>, %first: i1) {
 
 // -----
 
-!t = tensor<4x8xf32, #npu.mem<ub>>
-
-func.func private @not_in_place(%x: tensor<4x8xf32>) {
-  %c0 = arith.constant 0 : index
-  %c4 = arith.constant 4 : index
-  %start = tile.load %x[0, 0] valid [4, 8] : tensor<4x8xf32> to !t
-  // expected-error@+1 {{'scf.for' op carries tile #0, but its body yields %next, a tile in another buffer; only tile.mmad updates the tile it is given}}
-  %sum = scf.for %k = %c0 to %c4 step %c4 iter_args(%s = %start) -> (!t) {
-    %next = tile.add %s, %s : !t, !t -> !t
-    scf.yield %next : !t
-  }
-  func.return
-}
-
-// -----
-
 !acc = tensor<16x16xf32, #npu.mem<l0c>>
 !a1 = tensor<16x16xf16, #npu.mem<l1>>
 !a = tensor<16x16xf16, #npu.mem<l0a>>
@@ -122,19 +106,22 @@ func.func private @k(%x: tensor<4xf32>, %out: tensor<4xf32>) {
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-note@+1 {{made here}}
   %d = tensor.empty() : tensor<4xf32>
+  %e = tensor.empty() : tensor<4xf32>
   // expected-error@+1 {{'fused.launch' op reads an empty tensor, which nobody has written}}
-  %y = fused.launch @k(%d) into (%d) on aicore {ops = ["Abs"], op_name = "k"} : (tensor<4xf32>) into (tensor<4xf32>) -> tensor<4xf32>
+  %y = fused.launch @k(%d) into (%e) on aicore {ops = ["Abs"], op_name = "k"} : (tensor<4xf32>) into (tensor<4xf32>) -> tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
 
 // -----
 
+// The new contents of a state must lie in its own bytes.
 func.func private @k(%out: tensor<4xf32>) {
   func.return
 }
-func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{'fused.launch' op writes into a value that others may read; a destination must be a tensor.empty}}
-  %y = fused.launch @k() into (%x) on aicore {ops = ["Abs"], op_name = "k"} : () into (tensor<4xf32>) -> tensor<4xf32>
+func.func @main(%x: tensor<4xf32> {ge.updated_by = 0 : i64}) -> tensor<4xf32> {
+  %d = tensor.empty() : tensor<4xf32>
+  %y = fused.launch @k() into (%d) on aicore {ops = ["Abs"], op_name = "k"} : () into (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error@+1 {{'func.return' op result #0 is to be the new contents of %x, but is computed elsewhere; it needs a kernel that copies it into %x}}
   func.return %y : tensor<4xf32>
 }
 

@@ -54,6 +54,13 @@ def known_extents(extents: Sequence[Extent]) -> tuple[Extent, Extent]:
     return rows, columns
 
 
+def show_extent(extent: Extent) -> str:
+    """An extent as messages name it."""
+    if isinstance(extent, int):
+        return str(extent)
+    return f"%{extent.name_hint}" if extent.name_hint else "an unnamed value"
+
+
 def memref_of(type_: Tensor) -> Buffer:
     """The memref that holds a tensor: row-major in global memory, else in the tensor's own memory."""
     space = NoneAttr() if mem_of(type_).space is Space.GM else type_.encoding

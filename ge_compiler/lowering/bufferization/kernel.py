@@ -41,9 +41,10 @@ from ge_compiler.lowering.bufferization.buffers import (
     bufferize_view,
     known_extents,
     memref_of,
+    show_extent,
     update_signature,
 )
-from ge_compiler.lowering.bufferization.in_place import check_in_place, check_rotating, check_yielded
+from ge_compiler.lowering.bufferization.in_place import check_in_place, check_rotating, check_yielded, updates_of
 from ge_compiler.lowering.bufferization.workspaces import Workspaces
 from ge_compiler.transforms.rewriting.inserter import Inserter
 
@@ -73,6 +74,8 @@ class _KernelBufferizer:
         self.tiles: dict[SSAValue, Tile] = {}
         self.label_of: dict[SSAValue, str] = {}
         """Labels of tiles that a loop refers to before they are made."""
+        self.buffer_of: dict[SSAValue, SSAValue] = {}
+        """Buffers of tiles that update what a loop carries."""
 
     def block(self, block: Block) -> None:
         for op in list(block.ops):
@@ -108,7 +111,8 @@ class _KernelBufferizer:
     def tile(self, op: TileOp) -> None:
         for operand in op.operands:
             _check_written(op, operand)
-        tile = Tile(self.allocate(op, op.results[0]), self.extents(op))
+        buffer = self.buffer_of.get(op.results[0])
+        tile = Tile(self.allocate(op, op.results[0]) if buffer is None else buffer, self.extents(op))
         out = self.define(op, tile)
         self.replace(op, _destination_passing(op, out, tile.extents), out)
 
@@ -124,6 +128,9 @@ class _KernelBufferizer:
         rotating = self.rotate(loop)
         in_place = [i for i, a in enumerate(arguments) if isinstance(a.type, TensorType) and i not in rotating]
         tiles = [self.take_over(loop, loop.iter_args[i], loop.results[i]) for i in in_place]
+        for i, tile in zip(in_place, tiles, strict=True):
+            for value in updates_of(loop, i):
+                self.buffer_of.setdefault(value, tile.buffer)
         for i, tile in zip(in_place, tiles, strict=True):
             arguments[i].replace_all_uses_with(self.define(loop, tile))
         self.block(loop.body.block)
@@ -249,7 +256,7 @@ def _broadcast(op: Operation, tiles: Sequence[Tile]) -> tuple[Extent, Extent]:
         # A tile with room for one row may also have none: then its extent is named, and those of a constant row follow it.
         wide = {tile.extents[axis] for tile in tiles if buffer_type(tile.buffer).get_shape()[axis] != 1 or tile.extents[axis] != 1}
         if len(wide) > 1:
-            shown = " and ".join(sorted(_show(extent) for extent in wide))
+            shown = " and ".join(sorted(show_extent(extent) for extent in wide))
             raise CompileError.at(op, f"cannot tell that its operands have equally many valid {name}: {shown}; name one extent for both")
         result.append(wide.pop() if wide else 1)
     rows, columns = result
@@ -277,12 +284,6 @@ def _whole(type_: Buffer) -> tuple[Extent, Extent]:
 def _check_written(op: Operation, value: SSAValue) -> None:
     if isinstance(value.owner, UndefOp):
         raise CompileError.at(op, f"reads %{value.name_hint or 'undef'}, a tile without contents; fill it with tile.full")
-
-
-def _show(extent: Extent) -> str:
-    if isinstance(extent, int):
-        return str(extent)
-    return f"%{extent.name_hint}" if extent.name_hint else "an unnamed value"
 
 
 def _erase(op: Operation) -> None:
