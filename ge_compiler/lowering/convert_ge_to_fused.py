@@ -9,119 +9,67 @@ Turn every operator into a kernel of its own, with each rounding written down.
       %b = fused.exp %a : tensor<4xf32>                       // computed in f32, rounded once
       %c = fused.cast %b : tensor<4xf32> to tensor<4xf16>
       fused.yield %c : tensor<4xf16>
+
+An operator that is not written in primitives stays as it is in a kernel of engine `aicpu`, or `host` if it has no meaning in numpy; a
+remark says why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, NameLoc, TensorType, f32
+from xdsl.dialects.builtin import ModuleOp, NameLoc
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from ge_compiler.dialects import fused, ge
-from ge_compiler.dialects.diagnostics import CompileError
-from ge_compiler.dialects.elementwise import scalar_attribute
+from ge_compiler.dialects.diagnostics import remark
 from ge_compiler.dialects.locations import located
-from ge_compiler.dialects.types import Tensor, accumulator_of, is_integer, tensor_type
+from ge_compiler.dialects.target import NpuTarget, target_of
+from ge_compiler.lowering.decomposition.region import NoLowering, Region, element_of
+from ge_compiler.lowering.decomposition.table import rule_of
+from ge_compiler.transforms.legality.operators import primitive_refusal
 
 
-@dataclass
-class _Region:
-    """The body of a kernel under construction: operands of the operator become arguments, splat constants are written inside."""
-
-    op: ge.GeOp
-    block: Block
-    inputs: list[SSAValue]
-
-    def add(self, op: Operation) -> SSAValue:
-        self.block.add_op(located(op, self.op.location))
-        return op.results[0]
-
-    def operand(self, value: SSAValue) -> SSAValue:
-        """`value` inside the kernel."""
-        constant = value.owner
-        if isinstance(constant, ge.ConstOp) and constant.value.is_splat():
-            return self.add(fused.FullOp(_splat(constant), tensor_type(value)))
-        if value in self.inputs:
-            return self.block.args[self.inputs.index(value)]
-        self.inputs.append(value)
-        argument = self.block.insert_arg(value.type, len(self.block.args))
-        argument.name_hint = value.name_hint or f"x{len(self.inputs)}"
-        return argument
-
-    def cast(self, value: SSAValue, element: Attribute) -> SSAValue:
-        return value if tensor_type(value).get_element_type() == element else self.add(fused.CastOp(value, element))
-
-    def wide(self, value: SSAValue) -> SSAValue:
-        """`value` in the type that it is computed in: floats in f32."""
-        element = tensor_type(value).get_element_type()
-        return value if is_integer(element) else self.cast(value, f32)
-
-    def broadcast(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """`value` repeated to `shape`, aligned at the last dimension."""
-        source = tensor_type(value)
-        if source.get_shape() == tuple(shape):
-            return value
-        dimensions = range(len(shape) - len(source.get_shape()), len(shape))
-        return self.add(fused.BroadcastOp(value, list(dimensions), TensorType(source.get_element_type(), shape)))
+def _aicore_kernel(op: ge.GeOp, target: NpuTarget) -> fused.KernelOp:
+    """The operator in primitives. Raises `NoLowering` with the reason why it cannot be."""
+    region = Region(op, Block(), [])
+    value = rule_of(op)(op, region)
+    value = region.cast(value, element_of(op.results[0]))
+    refusal = next((r for o in region.block.ops if (r := primitive_refusal(o, target)) is not None), None)
+    if refusal is not None:
+        raise NoLowering(refusal)
+    return _kernel(op, region, [value])
 
 
-def _splat(constant: ge.ConstOp) -> FloatAttr[Any] | IntegerAttr[Any]:
-    value = constant.value.get_attrs()[0]
-    assert isinstance(value, FloatAttr | IntegerAttr)
-    return value
+def _kernel_of_operator(op: ge.GeOp, engine: fused.Engine) -> fused.KernelOp:
+    """A kernel that holds the operator as it is."""
+    region = Region(op, Block(), [])
+    inside = located(op.clone(), op.location)
+    for i, operand in enumerate(op.operands):
+        inside.operands[i] = region.argument(operand)
+    region.block.add_op(inside)
+    return _kernel(op, region, inside.results, engine)
 
 
-def _elementwise(op: ge.ElementwiseOp, region: _Region) -> SSAValue:
-    name, scalar = op.function()
-    shape = tensor_type(op.results[0]).get_shape()
-    operands = [region.broadcast(region.wide(region.operand(x)), shape) for x in op.operands]
-    element = tensor_type(operands[0]).get_element_type()
-    properties = {} if scalar is None else {"scalar": scalar_attribute(scalar, element)}
-    return region.add(fused.ELEMENTWISE[name].create(operands=operands, result_types=[operands[0].type], properties=properties))
+def _kernel(op: ge.GeOp, region: Region, values: Sequence[SSAValue], engine: fused.Engine = fused.Engine.AICORE) -> fused.KernelOp:
+    region.block.add_op(located(fused.YieldOp(values), op.location))
+    types = [result.type for result in op.results]
+    return located(fused.KernelOp(region.inputs, types, region.block, [_type_name(op)], _name(op), engine), op.location)
 
 
-def _cast(op: ge.CastOp, region: _Region) -> SSAValue:
-    value, element = region.operand(op.x), tensor_type(op.y).get_element_type()
-    return value if tensor_type(value).get_element_type() == element else region.add(fused.CastOp(value, element, required=True))
-
-
-def _matmul(op: ge.MatMulBase, region: _Region) -> SSAValue:
-    result = tensor_type(op.y)
-    a, b = region.operand(op.x1), region.operand(op.x2)
-    wide: Tensor = TensorType(accumulator_of(tensor_type(a).get_element_type()), result.get_shape())
-    product = fused.MatmulOp(a, b, op.transpose_x1 is not None, op.transpose_x2 is not None, wide)
-    contraction = product.extents()[2]
-    # A loop over an empty contraction would leave its accumulator undefined.
-    value = region.add(product if contraction else fused.FullOp(scalar_attribute(0, wide.get_element_type()), wide))
-    if op.bias is None:
-        return value
-    bias = region.broadcast(region.wide(region.operand(op.bias)), result.get_shape())
-    return region.add(fused.ELEMENTWISE["add"].create(operands=[value, bias], result_types=[value.type]))
-
-
-_RULES: dict[type[ge.GeOp], Callable[[Any, _Region], SSAValue]] = {
-    ge.ElementwiseOp: _elementwise,
-    ge.CastOp: _cast,
-    ge.MatMulBase: _matmul,
-}
-"""How an operator is written in primitives, by class; the result is rounded to the operator's element type afterwards."""
-
-
-def _kernel_of(op: ge.GeOp) -> fused.KernelOp:
-    rule = next((rule for kind, rule in _RULES.items() if isinstance(op, kind)), None)
-    if rule is None:
-        raise CompileError.at(op, "has no lowering to the AI Core")
-    region = _Region(op, Block(), [])
-    result = tensor_type(op.results[0])
-    value = region.cast(rule(op, region), result.get_element_type())
-    region.block.add_op(located(fused.YieldOp([value]), op.location))
-    return located(fused.KernelOp(region.inputs, [result], region.block, [_type_name(op)], _name(op)), op.location)
+def _kernel_of(op: ge.GeOp, target: NpuTarget) -> fused.KernelOp:
+    if isinstance(op, ge.AtenFallbackOp):
+        remark("convert-ge-to-fused", op, "no-meaning", f"{op.overload.data} runs on the host: no operator expresses it")
+        return _kernel_of_operator(op, fused.Engine.HOST)
+    try:
+        return _aicore_kernel(op, target)
+    except NoLowering as reason:
+        remark("convert-ge-to-fused", op, "no-lowering", f"{_name(op)} runs on the AI CPU: {reason}")
+        return _kernel_of_operator(op, fused.Engine.AICPU)
 
 
 def _type_name(op: Operation) -> str:
@@ -132,7 +80,17 @@ def _name(op: Operation) -> str:
     """The place in the model: the name in the op's location, else its SSA name, else its type."""
     if isinstance(op.location, NameLoc):
         return op.location.desc.data
-    return op.results[0].name_hint or _type_name(op)
+    return (op.results[0].name_hint if op.results else None) or _type_name(op)
+
+
+def _replace(op: ge.GeOp, kernel: fused.KernelOp) -> None:
+    assert op.parent is not None
+    op.parent.insert_op_before(kernel, op)
+    for before, after in zip(op.results, kernel.results, strict=True):
+        after.name_hint = before.name_hint
+        before.replace_all_uses_with(after)
+    op.detach()
+    op.erase()
 
 
 def _copy(value: SSAValue, after: Operation) -> SSAValue:
@@ -164,14 +122,10 @@ class ConvertGeToFusedPass(ModulePass):
     name = "convert-ge-to-fused"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = target_of(op)
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
             for operator in [o for o in function.body.block.ops if isinstance(o, ge.GeOp) and not isinstance(o, ge.ConstOp)]:
-                kernel = _kernel_of(operator)
-                function.body.block.insert_op_before(kernel, operator)
-                kernel.results[0].name_hint = operator.results[0].name_hint
-                operator.results[0].replace_all_uses_with(kernel.results[0])
-                operator.detach()
-                operator.erase()
+                _replace(operator, _kernel_of(operator, target))
             _own_results(function)
             _drop_unused_constants(function)
 

@@ -7,7 +7,8 @@ Check that the target can compute every operator in its element types, and bend 
     %c = ge.MatMulV2 %a, %b : (tensor<4x8xf16>, tensor<8x4xf16>) -> tensor<4x4xf16>
     %1 = ge.Cast %c : (tensor<4x4xf16>) -> tensor<4x4xf32>
 
-Without that mode such an operator is an error; all of them are listed at once.
+Without that mode such an operator is an error; all of them are listed at once. What is in types that no model is in, such as f64, is not
+refused here: `convert-ge-to-fused` gives it to another engine.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from xdsl.passes import ModulePass
 
 from ge_compiler.dialects import ge
 from ge_compiler.dialects.diagnostics import CompileError, Note
-from ge_compiler.dialects.functions import FUNCTIONS
 from ge_compiler.dialects.locations import located
 from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.dialects.types import tensor_type
+from ge_compiler.transforms.legality.operators import MODEL_FLOATS
 
 FP32_TO_FP16 = "allow_fp32_to_fp16"
 
@@ -35,39 +36,25 @@ def _element(value: SSAValue) -> str:
 
 
 def _refusal(op: ge.GeOp, target: NpuTarget) -> str | None:
-    """Why the target cannot compute `op`, or `None` if it can."""
-    if isinstance(op, ge.MatMulBase):
-        element = _element(op.x1)
-        if element in target.cube_dtypes:
-            return None
+    """Why the target cannot compute `op` in the type that the model is in, or `None` if it can."""
+    if isinstance(op, _CUBE) and (element := _element(op.operands[0])) in MODEL_FLOATS and element not in target.cube_dtypes:
         advice = f"; compile with --precision-mode={FP32_TO_FP16}, or in f16" if element == "f32" else "; compile in f16"
         names = {"i8": "int8"}
         cube = ", ".join(names.get(e, e) for e in target.cube_dtypes)
         return f"multiplies {element}, but the cube of {target.name} takes {cube}{advice}"
-    wanted = [_element(v) for v in (*op.operands, *op.results)]
-    missing = next((e for e in wanted if e not in target.vector_dtypes), None)
+    elements = [_element(v) for v in (*op.operands, *op.results)]
+    missing = next((e for e in elements if e in MODEL_FLOATS and e not in target.vector_dtypes), None)
     if missing is not None:
         return f"computes in {missing}, but the vector unit of {target.name} takes {', '.join(target.vector_dtypes)}"
-    if isinstance(op, ge.ElementwiseOp):
-        return _elementwise_refusal(op, wanted)
     return None
 
 
-def _elementwise_refusal(op: ge.ElementwiseOp, elements: list[str]) -> str | None:
-    missing = next((e for e in elements if e not in _COMPUTED), None)
-    if missing is not None:
-        return f"computes in {missing}; elementwise operators compute in {', '.join(_COMPUTED)}: insert a ge.Cast"
-    if elements[0] == "i32" and "i32" not in FUNCTIONS[op.function()[0]].dtypes:
-        return "computes in i32, but takes floats only: insert a ge.Cast"
-    return None
+_CUBE = (ge.MatMulBase, ge.FlashAttentionScoreOp)
+"""The operators that the cube multiplies for."""
 
 
-_COMPUTED = ("f16", "bf16", "f32", "i32")
-"""Element types that elementwise operators are lowered for: floats through f32, and 32-bit integers."""
-
-
-def _in_fp16(op: ge.MatMulBase) -> None:
-    """Compute `op` in f16 between casts."""
+def _in_fp16(op: ge.GeOp) -> None:
+    """Compute `op` in f16 between casts; what is added to scores of attention stays as it is."""
     block = op.parent
     assert block is not None
 
@@ -76,22 +63,23 @@ def _in_fp16(op: ge.MatMulBase) -> None:
         block.insert_op_before(new, before)
         return new.y
 
-    for i, operand in enumerate(op.operands):
+    factors = op.operands[:3]
+    for i, operand in enumerate(factors):
         op.operands[i] = cast(operand, f16, op)
-    wide = tensor_type(op.y)
-    narrow = located(type(op).create(operands=op.operands, result_types=[TensorType(f16, wide.get_shape())]), op.location)
+    (result,) = op.results
+    narrow = located(type(op).create(operands=op.operands, result_types=[TensorType(f16, tensor_type(result).get_shape())]), op.location)
     narrow.properties = dict(op.properties)
     block.insert_op_before(narrow, op)
-    result = cast(narrow.results[0], wide.get_element_type(), op)
-    result.name_hint = op.y.name_hint
-    op.y.replace_all_uses_with(result)
+    wide = cast(narrow.results[0], tensor_type(result).get_element_type(), op)
+    wide.name_hint = result.name_hint
+    result.replace_all_uses_with(wide)
     op.detach()
     op.erase()
 
 
 @dataclass(frozen=True)
 class LegalizePass(ModulePass):
-    """Checks element types against the target, and computes f32 matmuls in f16 if that is allowed."""
+    """Checks element types against the target, and computes f32 matmuls and attention in f16 if that is allowed."""
 
     name = "legalize"
 
@@ -102,9 +90,9 @@ class LegalizePass(ModulePass):
         target = target_of(op)
         operators = [o for o in op.walk() if isinstance(o, ge.GeOp) and not isinstance(o, ge.ConstOp)]
         if self.precision_mode == FP32_TO_FP16 and "f32" not in target.cube_dtypes:
-            for matmul in [o for o in operators if isinstance(o, ge.MatMulBase) and _element(o.x1) == "f32"]:
-                operators.remove(matmul)
-                _in_fp16(matmul)
+            for product in [o for o in operators if isinstance(o, _CUBE) and _element(o.operands[0]) == "f32"]:
+                operators.remove(product)
+                _in_fp16(product)
         refused = [(o, reason) for o in operators if (reason := _refusal(o, target)) is not None]
         if refused:
             notes = [Note(f"'{o.name}' op {reason}", o.location) for o, reason in refused[1:]]

@@ -31,3 +31,29 @@ func.func @legal(%x: tensor<4x8xf16>, %i: tensor<4x8xi8>, %j: tensor<4x4xi32>) {
   %3 = ge.Cast %i : (tensor<4x8xi8>) -> tensor<4x8xf16>
   func.return
 }
+
+// The factors of attention are converted, and what is added to the scores is not.
+// CHECK-LABEL: func.func @attention
+func.func @attention(%q: tensor<2x4x8xf32>, %mask: tensor<4x4xf32>) -> tensor<2x4x8xf32> {
+  // CHECK-NEXT: %[[Q:.*]] = ge.Cast %q : (tensor<2x4x8xf32>) -> tensor<2x4x8xf16>
+  // CHECK-NEXT: %[[K:.*]] = ge.Cast %q : (tensor<2x4x8xf32>) -> tensor<2x4x8xf16>
+  // CHECK-NEXT: %[[V:.*]] = ge.Cast %q : (tensor<2x4x8xf32>) -> tensor<2x4x8xf16>
+  // CHECK-NEXT: %[[Y:.*]] = ge.FlashAttentionScore %[[Q]], %[[K]], %[[V]], %mask {scale_value = 5.000000e-01 : f32, is_causal}
+  // CHECK-NEXT: %out = ge.Cast %[[Y]] : (tensor<2x4x8xf16>) -> tensor<2x4x8xf32>
+  // SPLIT:      func.func @attention
+  // SPLIT-NEXT: %out = ge.FlashAttentionScore %q, %q, %q, %mask
+  %out = ge.FlashAttentionScore %q, %q, %q, %mask {scale_value = 0.5 : f32, is_causal} : (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<4x4xf32>) -> tensor<2x4x8xf32>
+  func.return %out : tensor<2x4x8xf32>
+}
+
+// Types that no whole model is in are left to the engines that take them.
+// CHECK-LABEL: func.func @others
+func.func @others(%i: tensor<4xi64>, %f: tensor<4x4xf64>, %b: tensor<4xi8>) {
+  // CHECK-NEXT: ge.Add
+  %0 = ge.Add %i, %i : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
+  // CHECK-NEXT: ge.MatMulV2
+  %1 = ge.MatMulV2 %f, %f : (tensor<4x4xf64>, tensor<4x4xf64>) -> tensor<4x4xf64>
+  // CHECK-NEXT: ge.Add
+  %2 = ge.Add %b, %b : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
+  func.return
+}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, TypeVar, cast
 
-from xdsl.dialects.builtin import FloatAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, TensorType, i1
+from xdsl.ir import Attribute
 from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -13,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from ge_compiler.dialects.functions import FUNCTIONS
 from ge_compiler.dialects.ge.base import FORMAT, GeOp, ShapeRule
 from ge_compiler.dialects.ge.shapes import elementwise as rules
-from ge_compiler.dialects.types import integer_bits, tensor_type
+from ge_compiler.dialects.types import integer_bits, is_integer, tensor_type
 
 
 class ElementwiseOp(GeOp):
@@ -29,11 +30,19 @@ class ElementwiseOp(GeOp):
     def verify_(self) -> None:
         super().verify_()
         name, scalar = self.function()
-        element = tensor_type(self.results[0]).get_element_type()
+        element = tensor_type(self.operands[0]).get_element_type()
+        self.verify_element(name, element)
         if scalar is not None and (bits := integer_bits(element)):
             bound = 2.0 ** (bits - 1)
-            if not (scalar.is_integer() and -bound <= scalar < bound):
+            if not (float(scalar).is_integer() and -bound <= scalar < bound):
                 raise VerifyException(f"value must be a whole number that {element} holds, in which {name} computes, got {scalar}")
+
+    def verify_element(self, name: str, element: Attribute) -> None:
+        """Raises `VerifyException` if the function `name` has no meaning for elements of type `element`."""
+        if element == i1 and name not in ("max", "min"):
+            raise VerifyException("computes in numbers, not in i1: insert a ge.Cast")
+        if is_integer(element) and "i32" not in FUNCTIONS[name].dtypes and name != "abs":
+            raise VerifyException(f"takes floats only, got {element}: insert a ge.Cast")
 
 
 class ComparisonOp(ElementwiseOp):
@@ -41,11 +50,17 @@ class ComparisonOp(ElementwiseOp):
 
     SHAPE_RULE: ClassVar[ShapeRule] = staticmethod(rules.comparison)
 
+    def verify_element(self, name: str, element: Attribute) -> None:
+        """Everything that has bytes can be compared."""
+
 
 class LogicalOp(ElementwiseOp):
     """A function of booleans."""
 
     SHAPE_RULE: ClassVar[ShapeRule] = staticmethod(rules.logical)
+
+    def verify_element(self, name: str, element: Attribute) -> None:
+        """The shape rule has seen to it."""
 
 
 _UNARY = {
@@ -79,7 +94,7 @@ ElementwiseOpT = TypeVar("ElementwiseOpT", bound=ElementwiseOp)
 def _define(base: type[ElementwiseOpT], mnemonic: str, function: str, fields: Mapping[str, object], operands: str) -> type[ElementwiseOpT]:
     def function_of(self: ElementwiseOp) -> tuple[str, float | None]:
         value = self.properties.get("value")
-        return function, (value.value.data if isinstance(value, FloatAttr) else None)
+        return function, (value.value.data if isinstance(value, FloatAttr | IntegerAttr) else None)
 
     namespace: dict[str, object] = {
         "__doc__": FUNCTIONS[function].summary + ".",
@@ -97,7 +112,7 @@ def _define(base: type[ElementwiseOpT], mnemonic: str, function: str, fields: Ma
 
 _X = {"x": operand_def(TensorType)}
 _X1_X2 = {"x1": operand_def(TensorType), "x2": operand_def(TensorType)}
-_VALUE = {"value": prop_def(FloatAttr)}
+_VALUE = {"value": prop_def(FloatAttr | IntegerAttr)}
 
 ELEMENTWISE: dict[str, type[ElementwiseOp]] = {
     **{m: _define(ElementwiseOp, m, f, _X, "$x") for m, f in _UNARY.items()},

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, i1
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
 from ge_compiler.dialects.ge.base import FORMAT, GeOp, ShapeRule
 from ge_compiler.dialects.ge.shapes import elementwise as rules
+from ge_compiler.dialects.types import is_integer, tensor_type
 
 
 class NumpyOp(GeOp):
@@ -20,6 +22,16 @@ class NumpyOp(GeOp):
 
     SHAPE_RULE: ClassVar[ShapeRule] = staticmethod(rules.uniform)
     MEANING: ClassVar[str] = "elementwise.numpy_function"
+
+    def verify_(self) -> None:
+        super().verify_()
+        mnemonic, element = self.name.removeprefix("ge."), tensor_type(self.operands[0]).get_element_type()
+        if mnemonic in _ON_BITS and not is_integer(element):
+            raise VerifyException(f"takes integers only, got {element}")
+        if element == i1 and mnemonic not in _ON_BOOLEANS:
+            raise VerifyException("computes in numbers, not in i1: insert a ge.Cast")
+        if is_integer(element) and mnemonic not in (*_ON_BITS, *_ON_NUMBERS):
+            raise VerifyException(f"takes floats only, got {element}: insert a ge.Cast")
 
 
 _UNARY = {
@@ -54,6 +66,11 @@ _PREDICATES = {
     "IsInf": ("isinf", "Whether x is infinite"),
     "IsNan": ("isnan", "Whether x is NaN"),
 }
+
+
+_ON_NUMBERS = ("FloorDiv", "FloorMod", "Mod", "Pow", "Sign")
+_ON_BOOLEANS = ("BitwiseAnd", "BitwiseOr", "BitwiseXor", "Invert")
+_ON_BITS = (*_ON_BOOLEANS, "LeftShift", "RightShift")
 
 
 def _define(mnemonic: str, entry: tuple[str, str], names: tuple[str, ...], rule: ShapeRule) -> type[NumpyOp]:

@@ -29,4 +29,11 @@ def cast(op: CastOp, operands: Sequence[Array]) -> list[Array]:
 
 
 def numpy_function(op: NumpyOp, operands: Sequence[Array]) -> list[Array]:
-    return [rounded(getattr(np, op.FUNCTION)(*map(wide, operands)), op.results[0])]
+    compute = _integer_power if op.FUNCTION == "power" and operands[0].dtype.kind == "i" else getattr(np, op.FUNCTION)
+    return [rounded(compute(*map(wide, operands)), op.results[0])]
+
+
+def _integer_power(base: Array, exponent: Array) -> Array:
+    """Powers that wrap around; a negative exponent gives the reciprocal without its fraction, 0 where there is none."""
+    reciprocal = np.where(np.abs(base) == 1, base, 0)
+    return np.power(np.where(exponent < 0, reciprocal, base), np.abs(exponent))
