@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
 
@@ -34,6 +36,16 @@ class EngineRow:
     """Where the model calls it, each place once."""
     bytes: int
     """Of all operands and results of these launches."""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """`model.py:14` of each place that names a file."""
+        found = (source_location(place) for place in self.places)
+        return tuple(dict.fromkeys(f"{PurePath(at.filename.data).name}:{at.line.data}" for at in found if at is not None))
+
+    def to_json(self) -> dict[str, Any]:
+        figures = {"engine": self.engine, "operator": self.operator, "count": self.count, "bytes": self.bytes}
+        return figures | {"reason": self.reason, "lines": list(self.lines)}
 
 
 def engine_rows(module: ModuleOp, remarks: Iterable[Remark] = ()) -> list[EngineRow]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import PurePath
 from typing import Any, cast
 
@@ -14,10 +14,11 @@ from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 
 from ge_compiler.dialects import buf, fused, ge, tile
-from ge_compiler.dialects.diagnostics import source_location
+from ge_compiler.dialects.diagnostics import Remark, source_location
 from ge_compiler.dialects.memory import Space, bytes_of, mem_of
 from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.dialects.types import shaped_type
+from ge_compiler.runtime.engines import EngineRow, engine_rows
 from ge_compiler.runtime.execute import result_count
 
 
@@ -58,6 +59,8 @@ class Report:
     target: str
     operators: tuple[OperatorRow, ...]
     kernels: tuple[KernelRow, ...]
+    engines: tuple[EngineRow, ...]
+    """What does not run on the AI Cores; empty above `fused`."""
     capacities: Mapping[str, int]
     """Memory -> its bytes on the target."""
     hbm: Mapping[str, int]
@@ -73,11 +76,12 @@ class Report:
         return sum(counts) if counts else None
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"hbm_peak": self.hbm_peak, "instructions": self.instructions}
+        own = {"engines": [row.to_json() for row in self.engines], "hbm_peak": self.hbm_peak, "instructions": self.instructions}
+        return asdict(replace(self, engines=())) | own
 
 
-def report(modules: Mapping[str, ModuleOp]) -> Report:
-    """The report of a program from its modules by level; what the levels given do not say is left out."""
+def report(modules: Mapping[str, ModuleOp], remarks: Sequence[Remark] = ()) -> Report:
+    """The report of a program from its modules by level and what passes said; what the levels given do not say is left out."""
     lowest = list(modules.values())[-1]
     target = target_of(lowest)
     operators = _operators(modules["ge"]) if "ge" in modules else ()
@@ -86,6 +90,7 @@ def report(modules: Mapping[str, ModuleOp]) -> Report:
         target=target.name,
         operators=tuple(operators),
         kernels=tuple(_kernels(lowest, target)),
+        engines=tuple(engine_rows(lowest, remarks)),
         capacities={space.value: target.capacity(space) for space in (*on_chip, Space.GM)},
         hbm=_hbm(lowest),
     )

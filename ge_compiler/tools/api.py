@@ -23,15 +23,16 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ge_compiler import __version__
 from ge_compiler.dialects import LEVELS
-from ge_compiler.dialects.diagnostics import CompileError, Remark, collect_remarks, did_you_mean
+from ge_compiler.dialects.diagnostics import CompileError, Remark, did_you_mean
 from ge_compiler.dialects.parser import parse_module
 from ge_compiler.dialects.target import table_digest
 from ge_compiler.runtime.execute import Statistics, execute
 from ge_compiler.runtime.om import Artifact, malformed
 from ge_compiler.runtime.report import Report, report
-from ge_compiler.runtime.signature import DTYPES, FLOATS, Array, Signature, TensorSpec, nest
+from ge_compiler.runtime.signature import DTYPES, FLOATS, Array, Signature, State, TensorSpec, dtype_name, nest
 from ge_compiler.runtime.weights import WeightStore
-from ge_compiler.tools.compilation import PRECISION_MODES, Options, lower, text_of, tiling_text
+from ge_compiler.tools.compilation import FALLBACKS, PRECISION_MODES, Options, compile_levels, text_of, tiling_text
+from ge_compiler.tools.host import run_on_host
 
 if TYPE_CHECKING:
     import torch
@@ -55,6 +56,19 @@ class Program:
     _modules: dict[str, ModuleOp] = field(default_factory=dict[str, ModuleOp], repr=False)
     _texts: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     _source: str = "<program>"
+    _states: dict[str, Array] = field(default_factory=dict[str, Array], repr=False)
+
+    @property
+    def states(self) -> dict[str, Array]:
+        """What the buffers that the model changes hold now, by their names in the model. Calls go on from what is written here."""
+        for state in self.signature.buffers:
+            if state.initial is not None and state.tensor.name not in self._states:
+                self._states[state.tensor.name] = self.weights[state.initial].copy()
+        return self._states
+
+    def reset(self) -> None:
+        """Gives the buffers that the model changes their first contents back."""
+        self._states.clear()
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -75,7 +89,7 @@ class Program:
 
     def report(self) -> Report:
         """Operators, kernels, bytes and instructions."""
-        return report({level: self.module(level) for level in self.levels})
+        return report({level: self.module(level) for level in self.levels}, self.remarks)
 
     def memory(self) -> list[dict[str, Any]]:
         """Who holds how many bytes of which memory: a row for each kernel and on-chip memory, and for each kind of tensor in HBM."""
@@ -85,20 +99,38 @@ class Program:
         return [{"holder": who, "memory": memory, "bytes": held, "capacity": found.capacities[memory]} for who, memory, held in rows]
 
     def run(self, inputs: Sequence[Array], level: str | None = None, statistics: Statistics | None = None) -> list[Array]:
-        """The outputs on arrays in the order of the signature, executed at `level` (the lowest by default)."""
+        """
+        The outputs, then the new contents of the states, on arrays in the order of the signature, executed at `level` (the lowest by default).
+
+        Buffers start from `states`. Nothing is changed: it is a call that keeps the new contents.
+        """
         self.signature.check(inputs)
-        return execute(self.module(level or self.levels[-1]), inputs, self.weights, statistics=statistics)
+        arrays = [*inputs, *map(self._contents, self.signature.buffers)]
+        return execute(self.module(level or self.levels[-1]), arrays, self.weights, statistics=statistics, host=run_on_host)
+
+    def _contents(self, state: State) -> Array:
+        array = self.states[state.tensor.name]
+        if array.shape != state.tensor.shape or dtype_name(array.dtype) != state.tensor.dtype:
+            got = TensorSpec(state.tensor.name, array.shape, dtype_name(array.dtype))
+            raise TypeError(f"state '{state.tensor.name}' must be {state.tensor}, got {got}")
+        return array
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """
         The model's results, nested as in the model: arrays if the inputs are arrays, else torch tensors, strided as eager's.
 
-        Raises `TypeError` for inputs with other names, shapes or dtypes than the program was compiled for.
+        Buffers that the model changes keep their new contents for the next call; inputs that it changes are changed. Raises `TypeError` for inputs with other names, shapes or dtypes than the program was compiled for.
         """
         leaves = self.signature.bind(args, kwargs)
         wants_torch = any(map(_is_torch, leaves)) or (not leaves and "torch" in sys.modules)
         inputs = [_as_array(leaf, spec, self.dtype) for leaf, spec in zip(leaves, self.signature.inputs, strict=True)]
-        outputs: Sequence[Any] = self.run(inputs)
+        results = self.run(inputs)
+        for state in self.signature.states:
+            if state.initial is not None:
+                self.states[state.tensor.name] = results[state.result]
+            else:
+                _overwrite(leaves[state.argument], results[state.result])
+        outputs: Sequence[Any] = results[: len(self.signature.outputs)]
         if wants_torch:
             outputs = [_as_tensor(array, spec) for array, spec in zip(outputs, self.signature.outputs, strict=True)]
         return nest(self.signature.structure, outputs)
@@ -126,38 +158,46 @@ def compile(
     dtype: str | None = None,
     tiling: Mapping[str, Mapping[str, int]] | Sequence[str] | None = None,
     precision_mode: str | None = None,
+    fallback: str | None = None,
 ) -> Program:
     """
     Compiles `model` for inputs with the shapes and dtypes of `args` and `kwargs`.
 
-    `dtype` (`f16`, `bf16`, `f32`) converts the model's floats in a copy. `tiling` sets tile sizes: `{"MatMulV2Gelu": {"m": 16}}`. Raises
-    `CompileError` with the model's Python line for what cannot be compiled.
+    `dtype` (`f16`, `bf16`, `f32`) converts the model's floats in a copy. `tiling` sets tile sizes: `{"MatMulV2Gelu": {"m": 16}}`.
+    `fallback="error"` refuses operators that would not run on the AI Cores. Raises `CompileError` with the model's Python line for what
+    cannot be compiled.
     """
     from ge_compiler.lowering.from_torch.importer import import_model
 
     if dtype is not None and dtype not in FLOATS:
         raise CompileError(f"dtype must be one of {', '.join(FLOATS)}, got '{dtype}'")
-    options = make_options(target, precision_mode, tiling)
+    options = make_options(target, precision_mode, tiling, fallback)
     imported = import_model(model, args, kwargs, dtype=dtype)
     return compile_module(imported.module, imported.weights, options, imported.signature, dtype)
 
 
-def make_options(target: str | None, precision_mode: str | None, tiling: Mapping[str, Mapping[str, int]] | Sequence[str] | None) -> Options:
-    """Options with what is not given at its default. Raises `CompileError` for an unknown precision mode."""
-    mode = precision_mode or PRECISION_MODES[0]
+def make_options(
+    target: str | None,
+    precision_mode: str | None,
+    tiling: Mapping[str, Mapping[str, int]] | Sequence[str] | None,
+    fallback: str | None = None,
+) -> Options:
+    """Options with what is not given at its default. Raises `CompileError` for an unknown precision mode or fallback."""
+    mode, elsewhere = precision_mode or PRECISION_MODES[0], fallback or FALLBACKS[0]
     if mode not in PRECISION_MODES:
         raise CompileError(f"unknown precision mode '{mode}'{did_you_mean(mode, PRECISION_MODES)}; modes: {', '.join(PRECISION_MODES)}")
-    return Options(target or Options.target, mode, tiling_text(tiling))
+    if elsewhere not in FALLBACKS:
+        raise CompileError(f"fallback must be one of {', '.join(FALLBACKS)}, got '{elsewhere}'")
+    return Options(target or Options.target, mode, tiling_text(tiling), elsewhere)
 
 
 def compile_module(
     module: ModuleOp, weights: WeightStore, options: Options, signature: Signature, dtype: str | None = None, stop: str = LEVELS[-1]
 ) -> Program:
     """The program of a module, which is changed, from its own level down to `stop`."""
-    with collect_remarks() as remarks:
-        modules = dict(lower(module, options, stop))
+    modules, remarks = compile_levels(module, options, stop)
     digest = table_digest(options.target)
-    return Program(signature, weights, options, dtype, target_digest=digest, remarks=tuple(remarks), _modules=modules)
+    return Program(signature, weights, options, dtype, target_digest=digest, remarks=remarks, _modules=modules)
 
 
 def load(path: str | os.PathLike[str]) -> Program:
@@ -199,6 +239,16 @@ def _as_array(value: Any, spec: TensorSpec, dtype: str | None) -> Array:
     if dtype is not None and spec.dtype == dtype and (array.dtype.kind == "f" or array.dtype in (DTYPES[name] for name in FLOATS)):
         return array.astype(DTYPES[dtype], copy=False)
     return array
+
+
+def _overwrite(target: Any, array: Array) -> None:
+    """Gives a caller's tensor or array, which may have another float type, new contents."""
+    if _is_torch(target):
+        from ge_compiler.lowering.from_torch.dtypes import to_torch
+
+        target.detach().copy_(to_torch(array))
+    else:
+        np.copyto(target, array, casting="unsafe")
 
 
 def _as_tensor(array: Array, spec: TensorSpec) -> torch.Tensor:

@@ -13,13 +13,15 @@ from xdsl.printer import Printer
 
 from ge_compiler import dialects
 from ge_compiler.dialects import LEVELS
-from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.diagnostics import CompileError, Remark, collect_remarks
 from ge_compiler.dialects.target import DEFAULT_TARGET, TARGET_ATTRIBUTE, load_target
 from ge_compiler.dialects.verifier import verify_module
 from ge_compiler.lowering.pipelines import checks, module_level
+from ge_compiler.runtime.engines import engine_rows, refuse
 from ge_compiler.tools.opt.pass_manager import PassManager
 
 PRECISION_MODES = ("must_keep_origin_dtype", "allow_fp32_to_fp16")
+FALLBACKS = ("allow", "error")
 
 
 @dataclass(frozen=True)
@@ -30,13 +32,30 @@ class Options:
     precision_mode: str = PRECISION_MODES[0]
     tiling: tuple[str, ...] = ()
     """Tile sizes of kernels, each as `KERNEL=key:size,...`."""
+    fallback: str = FALLBACKS[0]
+    """Whether operators may run elsewhere than on the AI Cores; `error` refuses them."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"tiling": list(self.tiling)}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Options:
-        return Options(data["target"], data["precision_mode"], tuple(data["tiling"]))
+        return Options(data["target"], data["precision_mode"], tuple(data["tiling"]), data.get("fallback", FALLBACKS[0]))
+
+
+def compile_levels(module: ModuleOp, options: Options, stop: str = LEVELS[-1]) -> tuple[dict[str, ModuleOp], tuple[Remark, ...]]:
+    """
+    The module, which is changed, at its own level and at each below down to `stop`, and what passes had to say.
+
+    Raises `CompileError` for a fault of the module or the options, and for what runs elsewhere than on the AI Cores if that is forbidden.
+    """
+    modules: dict[str, ModuleOp] = {}
+    with collect_remarks() as remarks:
+        for level, lowered in lower(module, options, stop):
+            if options.fallback == "error" and (level == "fused" or not modules):
+                refuse(engine_rows(lowered, remarks))
+            modules[level] = lowered
+    return modules, tuple(remarks)
 
 
 def lower(module: ModuleOp, options: Options, stop: str = LEVELS[-1]) -> Iterator[tuple[str, ModuleOp]]:

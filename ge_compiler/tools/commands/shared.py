@@ -22,7 +22,7 @@ from ge_compiler.runtime.signature import FLOATS, Array, Signature, TensorSpec
 from ge_compiler.tools.api import Program, compile_module, make_options
 from ge_compiler.tools.commands.factory import Factory, model_output
 from ge_compiler.tools.commands.inputs import Input, float_dtype, parse_inputs
-from ge_compiler.tools.compilation import PRECISION_MODES, Options
+from ge_compiler.tools.compilation import FALLBACKS, PRECISION_MODES, Options
 from ge_compiler.tools.opt.registry import UsageError
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def add_compilation_options(parser: argparse.ArgumentParser) -> None:
         metavar="MODE",
         help="allow_fp32_to_fp16: f32 products may run in f16",
     )
+    add("--fallback", choices=FALLBACKS, help="error: refuse operators that would not run on the AI Cores (default: allow)")
 
 
 def _seed(text: str) -> int:
@@ -156,7 +157,7 @@ def _options_of(options: argparse.Namespace) -> Options:
             load_target(options.target)
         except CompileError as error:
             raise UsageError(error.message) from error
-    return make_options(options.target, options.precision_mode, options.tiling)
+    return make_options(options.target, options.precision_mode, options.tiling, options.fallback)
 
 
 def module_main(module: ModuleOp) -> FuncOp:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ge_compiler.dialects.tile.schedule import LEAST, SIZE_KEYS
+from ge_compiler.runtime.engines import EngineRow
 from ge_compiler.runtime.report import KernelRow, OperatorRow, Report
 from ge_compiler.tools.api import Program
 from ge_compiler.tools.commands.table import bytes_text, plural, table
@@ -17,7 +18,7 @@ MANY = 16
 def summary(model: str, program: Program, found: Report) -> str:
     """Operators with their Python lines, kernels with their tiles, bytes of each memory, instructions."""
     head = f"{model} for {found.target}: {program.signature.describe_inputs()} -> {', '.join(map(str, program.signature.outputs))}"
-    parts = [head, _operators(found.operators), _kernels(found.kernels), _memory(found)]
+    parts = [head, _operators(found.operators), _kernels(found.kernels), _memory(found), engines_text(found.engines)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -52,6 +53,16 @@ def _kernels(rows: Sequence[KernelRow]) -> str:
     header = ("kernel", "launches", "from", "tiles", "blocks", "instructions")
     title = f"{plural(len(rows), 'kernel')} formed, {plural(launches, 'launch')}"
     return f"{title}\n" + table(header, cells, right=(1, 4, 5)) + more
+
+
+def engines_text(rows: Sequence[EngineRow]) -> str:
+    """What does not run on the AI Cores, a row for each operator and reason; empty if all does."""
+    if not rows:
+        return ""
+    launches = sum(row.count for row in rows)
+    cells = [(row.engine, row.operator, str(row.count), bytes_text(row.bytes), _shortened(row.lines), row.reason) for row in rows]
+    header = ("engine", "operator", "launches", "bytes", "Python", "reason")
+    return f"{plural(launches, 'launch')} not on the AI Cores\n" + table(header, cells, right=(2, 3))
 
 
 def _sizes(schedule: Mapping[str, int]) -> str:
