@@ -20,10 +20,10 @@ from xdsl.passes import ModulePass
 from ge_compiler.dialects import fused, tile
 from ge_compiler.dialects.diagnostics import CompileError, did_you_mean
 from ge_compiler.dialects.target import NpuTarget, target_of
-from ge_compiler.lowering.tiling.domain import domain_of
 from ge_compiler.lowering.tiling.legality import check
 from ge_compiler.lowering.tiling.schedules import Schedule, choose
 from ge_compiler.lowering.tiling.shapes import keys_of
+from ge_compiler.transforms.iteration.domain import domain_of
 
 
 def parse_tiling(text: str) -> tuple[str, Schedule]:

@@ -12,7 +12,7 @@ from ge_compiler.dialects.memory import Space, bytes_of, mem_of
 from ge_compiler.dialects.parser import parse_module
 from ge_compiler.dialects.target import TARGET_ATTRIBUTE, NpuTarget, target_of
 from ge_compiler.dialects.types import buffer_type
-from ge_compiler.lowering.tiling.domain import domain_of
+from ge_compiler.transforms.iteration.domain import domain_of
 from ge_compiler.lowering.tiling.schedules import peaks
 from ge_compiler.tools.opt.pass_manager import PassManager
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, BlockArgument, Operation
 
-from ge_compiler.dialects.functions import expand
+from ge_compiler.dialects.functions import FUNCTIONS, expand
 from ge_compiler.dialects.memory import DEFAULT_LAYOUT, Space, element_bytes, tile_bytes
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.types import accumulator_of, tensor_type
-from ge_compiler.lowering.tiling.domain import Domain
 from ge_compiler.lowering.tiling.emission import Scalar, emit
+from ge_compiler.lowering.tiling.matmul import Side
 from ge_compiler.lowering.tiling.shapes import TileShape
+from ge_compiler.lowering.tiling.turned import is_turned
+from ge_compiler.transforms.iteration.accesses import Output, yielded
+from ge_compiler.transforms.iteration.domain import Domain, Window
 
 
 @dataclass(eq=False)
@@ -35,85 +39,172 @@ class Held:
 
 
 @dataclass
-class _Recorder:
+class Recorder:
     """Follows the emission of a kernel and notes when each tile is written and last read."""
 
+    domain: Domain
     shape: TileShape
-    element: Attribute
-    """The element type of the accumulator."""
     held: list[Held] = field(default_factory=list[Held])
     step: int = 0
     functions: list[tuple[Held, tuple[Held, ...]]] = field(default_factory=list[tuple["Held", "tuple[Held, ...]"]])
     """Results of elementwise functions and their operands, over which they may be written."""
+    carried: set[Held] = field(default_factory=set["Held"])
+    """Tiles that loops carry: what updates them has their bytes."""
 
-    def _new(self, label: str, shape: tuple[int, int], element: Attribute, operands: list[Held]) -> Held:
+    # ---- what tiles are made, and of what
+
+    def new(self, label: str, shape: tuple[int, int], element: Attribute, operands: Sequence[Held]) -> Held:
+        """A tile that an op makes of others."""
         self.step += 1
-        for operand in operands:
-            operand.last = self.step
+        self._read(operands)
         made = Held(label, Space.UB, shape, element, self.step, self.step)
         self.held.append(made)
         return made
 
-    def at(self, op: Operation) -> None:
-        pass
-
-    def load(self, argument: BlockArgument, follows: tuple[bool, ...]) -> Held:
-        rows, columns = (room if f else 1 for room, f in zip(self.shape.part, follows[-2:], strict=True))
-        return self._brought(argument.name_hint or "x", (rows, columns), tensor_type(argument).get_element_type())
-
-    def accumulator(self) -> Held:
-        if self.shape.splits == 1:
-            return self._brought("acc", self.shape.part, self.element)
-        total = self._brought("partial", self.shape.part, self.element)
-        for _ in range(1, self.shape.splits):
-            total = self.apply("add", total, self._brought("partial", self.shape.part, self.element))
-        return total
-
-    def _brought(self, label: str, shape: tuple[int, int], element: Attribute) -> Held:
-        made = self._new(label, shape, element, [])
+    def brought(self, label: str, shape: tuple[int, int], element: Attribute) -> Held:
+        """A tile that comes from another memory, with the schedule's slots."""
+        made = self.new(label, shape, element, [])
         made.slots = self.shape.ub
         return made
 
-    def apply(self, name: str, *operands: Held, scalar: float | None = None) -> Held:
-        rows, columns = (max(sizes) for sizes in zip(*(x.shape for x in operands), strict=True))
-        made = self._new(name, (rows, columns), operands[0].element, list(operands))
-        self.functions.append((made, operands))
+    def computed(self, label: str, shape: tuple[int, int], element: Attribute, operands: Sequence[Held]) -> Held:
+        """The result of a function, which may take the place of an operand of its type that is not needed any more."""
+        made = self.new(label, shape, element, operands)
+        self.functions.append((made, tuple(operands)))
         return made
+
+    def kept(self, tiles: Sequence[Held]) -> None:
+        """The tiles are needed up to here."""
+        self.step += 1
+        self._read(tiles)
+
+    def _read(self, tiles: Sequence[Held]) -> None:
+        for tile in tiles:
+            tile.last = self.step
 
     def in_place(self) -> None:
         """Lets results take over the bytes of operands that are not needed any more, as the planner does."""
         for result, operands in self.functions:
             made = result.first
             for x in operands:
-                if x.last == made and (x.shape, x.element, x.slots, result.slots) == (result.shape, result.element, 1, 1):
+                if (
+                    x in self.held
+                    and x.last == made
+                    and (x.shape, x.element, x.slots, result.slots) == (result.shape, result.element, 1, 1)
+                ):
                     self.held.remove(x)
                     result.first, result.label = x.first, x.label
                     break
+
+    # ---- the sink of the emission
+
+    def at(self, op: Operation) -> None:
+        pass
+
+    def room(self, follows: Sequence[bool]) -> tuple[int, int]:
+        rows, columns = (room if f else 1 for room, f in zip(self.shape.part, follows, strict=True))
+        return rows, columns
+
+    def load(self, argument: BlockArgument, window: Window) -> Held:
+        shape = self.room((window.follows(-2), window.follows(-1)))
+        element, label = tensor_type(argument).get_element_type(), argument.name_hint or "x"
+        if not is_turned(window):
+            return self.brought(label, shape, element)
+        return self.new(label, shape, element, [self.brought(label, (shape[1], shape[0]), element)])
+
+    def load_rows(self, argument: BlockArgument, window: Window, indices: Held, follows: bool) -> Held:
+        made = self.brought(argument.name_hint or "x", self.room((follows, window.follows(-1))), tensor_type(argument).get_element_type())
+        self._read([indices])
+        return made
+
+    def iota(self, element: Attribute, offset: int, strides: tuple[int, ...]) -> Held:
+        return self.new("iota", self.room((strides[-2] != 0, strides[-1] != 0)), element, [])
+
+    def accumulator(self) -> Held:
+        anchor = self.domain.anchor
+        assert anchor is not None
+        element = tensor_type(anchor.result).get_element_type()
+        if self.shape.splits == 1:
+            return self.brought("acc", self.shape.part, element)
+        total = self.brought("partial", self.shape.part, element)
+        for _ in range(1, self.shape.splits):
+            total = self.apply("add", total, self.brought("partial", self.shape.part, element))
+        return total
+
+    def apply(self, name: str, *operands: Held, scalar: float | None = None) -> Held:
+        rows, columns = (max(sizes) for sizes in zip(*(x.shape for x in operands), strict=True))
+        element = i1 if FUNCTIONS[name].is_predicate else operands[-1].element
+        return self.computed(name, (rows, columns), element, operands)
 
     def function(self, name: str, operands: list[Held], scalar: Scalar | None) -> Held:
         return expand(self, name, operands)
 
     def cast(self, x: Held, element: Attribute) -> Held:
-        return self._new(f"{x.label}_{element}", x.shape, element, [x])
+        return self.new(f"{x.label}_{element}", x.shape, element, [x])
 
     def full(self, value: Scalar) -> Held:
-        return self._new("full", (1, 1), value.type, [])
+        return self.new("full", (1, 1), value.type, [])
 
-    def store(self, x: Held, result: int) -> None:
-        if self.shape.is_repeated(x.shape):
-            x = self._new("repeated", self.shape.part, x.element, [x])
+    def initial(self, kind: str, element: Attribute, follows: tuple[bool, bool]) -> Held:
+        return self.new(kind, self.room(follows), element, [])
+
+    def reduce(self, kind: str, x: Held, axis: int) -> Held:
+        if x.shape[axis] != self.shape.part[axis]:
+            follows = [axis == other or size == room for other, (size, room) in enumerate(zip(x.shape, self.shape.part, strict=True))]
+            x = self.new("repeated", self.room(follows), x.element, [x])
+        rows, columns = (1 if axis == other else size for other, size in enumerate(x.shape))
+        return self.new(kind, (rows, columns), x.element, [x])
+
+    def loops(self, groups: Sequence[int], carried: list[Held], body: Callable[[list[Held]], list[Held]]) -> list[Held]:
+        before, start = list(self.held), self.step
+        self.carried.update(carried)
+        updated = body(carried)
         self.step += 1
-        x.last = self.step
-        x.slots = self.shape.ub
+        for tile in before:  # what one trip reads, the next one reads again
+            if tile.last > start:
+                tile.last = self.step
+        for old, new in zip(carried, updated, strict=True):
+            self.held.remove(new)
+            self.functions = [(made, operands) for made, operands in self.functions if made is not new]
+            old.last = self.step
+        return carried
+
+    def store(self, x: Held, output: Output) -> None:
+        result = yielded(self.domain.kernel).operands[output.result]
+        window = self.domain.window(result, output.place)
+        x = self._repeated(x, self._stored(window))
+        if is_turned(window):
+            x = self.new("turned", (x.shape[1], x.shape[0]), x.element, [x])
+        self._leaves(x)
+
+    def store_rows(self, x: Held, indices: Held, output: Output) -> None:
+        window = self.domain.window(yielded(self.domain.kernel).operands[output.result], output.place)
+        x, indices = self._repeated(x, (True, self._stored(window)[1])), self._repeated(indices, (True, False))
+        self._leaves(x)
+        self._read([indices])
+
+    def _leaves(self, x: Held) -> None:
+        self.kept([x])
+        if x not in self.carried:
+            x.slots = self.shape.ub
+
+    def _stored(self, window: Window) -> tuple[bool, bool]:
+        rows, columns = (window.follows(axis) or self.domain.sizes[axis] == 1 for axis in (-2, -1))
+        return rows, columns
+
+    def _repeated(self, x: Held, follows: tuple[bool, bool]) -> Held:
+        if x.shape == self.room(follows) and not self.shape.may_have_none(follows):
+            return x
+        return self.new("repeated", self.room(follows), x.element, [x])
 
 
 def of_anchor(domain: Domain, shape: TileShape) -> list[Held]:
-    """The operands and the accumulator of the anchor; all are held at once."""
-    left, right = domain.operands
+    """The operands and the accumulator of a matmul; all are held at once."""
+    left, right = Side.of(domain, 0), Side.of(domain, 1)
     element = tensor_type(left.argument).get_element_type()
     wide = accumulator_of(element)
-    a = (shape.k, shape.rows) if left.transposed else (shape.rows, shape.k)
-    b = (shape.columns, shape.k) if right.transposed else (shape.k, shape.columns)
+    a = (shape.rows, shape.k) if left.k_is_inner else (shape.k, shape.rows)
+    b = (shape.columns, shape.k) if right.k_is_inner else (shape.k, shape.columns)
     # The grid that sums a part brings it to memory through the unified buffer where there is no other way, before the second grid starts.
     partial = [Held("acc", Space.UB, shape.matrix, wide, -1, -1, shape.ub)] if shape.splits > 1 and shape.leaves_through_ub else []
     return [
@@ -128,9 +219,8 @@ def of_anchor(domain: Domain, shape: TileShape) -> list[Held]:
 
 def footprint(domain: Domain, shape: TileShape) -> list[Held]:
     """Every buffer of the kernel with tiles of `shape`, in the order in which the lowering makes them."""
-    element = f32 if domain.anchor is None else tensor_type(domain.anchor.result).get_element_type()
-    recorder = _Recorder(shape, element)
-    emit(domain, recorder)
+    recorder = Recorder(domain, shape)
+    emit(domain, shape, recorder)
     recorder.in_place()
     for held in recorder.held:
         if held.slots > 1:  # while one slot is used in a block, the others are for its neighbours

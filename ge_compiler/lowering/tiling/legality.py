@@ -11,10 +11,10 @@ from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.memory import round_up
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.tile import SIZE_KEYS
-from ge_compiler.lowering.tiling.domain import Domain
 from ge_compiler.lowering.tiling.footprint import Held, by_space, footprint
 from ge_compiler.lowering.tiling.schedules import Schedule, choose, overflow, peaks, requests_of, step_of
 from ge_compiler.lowering.tiling.shapes import clip, keys_of
+from ge_compiler.transforms.iteration.domain import Domain
 from ge_compiler.transforms.planning.byte_table import Row, byte_table
 from ge_compiler.transforms.planning.planner import most_held
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, BlockArgument, SSAValue
 
-from ge_compiler.dialects import tile
+from ge_compiler.dialects import fused, tile
 from ge_compiler.dialects.memory import Space
 from ge_compiler.dialects.types import tensor_type
-from ge_compiler.lowering.tiling.domain import Domain, Operand
 from ge_compiler.lowering.tiling.shapes import TileShape
 from ge_compiler.lowering.tiling.writer import Index, Writer, on_chip
+from ge_compiler.transforms.iteration.domain import Domain, Window
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,27 @@ class Span:
     offset: Index
     extent: Index
     room: int
+
+
+@dataclass(frozen=True)
+class Side:
+    """A matrix operand of a matmul: the argument that it is a window of."""
+
+    argument: BlockArgument
+    window: Window
+    k_is_inner: bool
+    """Whether the elements of the contraction lie one behind the other, and not rows of the left or columns of the right operand."""
+
+    @staticmethod
+    def of(domain: Domain, number: int) -> Side:
+        """The left (0) or the right (1) operand."""
+        anchor = domain.anchor
+        assert isinstance(anchor, fused.MatmulOp)
+        argument, window = domain.operand(number)
+        written = (anchor.transpose_a is None) if number == 0 else (anchor.transpose_b is not None)
+        innermost = {True: window.inner[0], False: window.strides[number - 2]}
+        # A dimension of one element has no stride, and may be either.
+        return Side(argument, window, next(k for k in (written, not written) if innermost[k] in (0, 1)))
 
 
 @dataclass(frozen=True)
@@ -42,8 +63,8 @@ class MatmulLoops:
     """Where the part of the contraction begins that is summed here."""
     length: Index
     """How many elements that part has."""
-    view: Callable[[SSAValue, list[int]], SSAValue]
-    """The kernel's argument as a tensor of a given shape."""
+    view: Callable[[BlockArgument, int, Sequence[tuple[int, int]]], SSAValue]
+    """A window of a kernel's argument: its offset, and the size and stride of each dimension."""
 
     def write(self) -> SSAValue:
         """The finished accumulator, in L0C."""
@@ -65,17 +86,27 @@ class MatmulLoops:
     def _chunk(self, k: SSAValue, accumulator: SSAValue) -> SSAValue:
         extent = self.writer.clipped(self.shape.k, self.length, k, "kk")
         along = Span(self.domain.contraction, self.writer.plus(self.base, k), extent, self.shape.k)
-        left, right = self.domain.operands
-        a = self._load(left, *((along, self.rows) if left.transposed else (self.rows, along)), "a")
-        b = self._load(right, *((self.columns, along) if right.transposed else (along, self.columns)), "b")
+        a = self._load(self.left, self.rows, along, -2, "a")
+        b = self._load(self.right, self.columns, along, -1, "b")
         return self._loop("q", extent, self.shape.k0, accumulator, lambda q, c: self._mmad(a, b, k, q, extent, c))
 
-    def _load(self, side: Operand, first: Span, second: Span, name: str) -> SSAValue:
+    @property
+    def left(self) -> Side:
+        return Side.of(self.domain, 0)
+
+    @property
+    def right(self) -> Side:
+        return Side.of(self.domain, 1)
+
+    def _load(self, side: Side, outer: Span, along: Span, axis: int, name: str) -> SSAValue:
         """A chunk of an operand in L1, its dimensions in the order in which they lie in memory."""
-        follows = side.groups[:-2]
-        sizes = [size if f else 1 for size, f in zip(self.domain.sizes[:-2], follows, strict=True)]
+        window = side.window
+        follows = [stride != 0 for stride in window.strides[:-2]]
+        dims = [(size, stride) if stride else (1, 1) for size, stride in zip(self.domain.sizes[:-2], window.strides, strict=False)]
         points = [point if f else 0 for point, f in zip(self.points, follows, strict=True)]
-        source = self.view(side.argument, [*sizes, first.size, second.size])
+        spans = [(outer, window.strides[axis] or 1), (along, window.inner[0] or 1)]
+        (first, _), (second, _) = spans = spans if side.k_is_inner else spans[::-1]
+        source = self.view(side.argument, window.offset, [*dims, *((span.size, stride) for span, stride in spans)])
         type_ = on_chip([first.room, second.room], tensor_type(source).get_element_type(), Space.L1)
         load = tile.LoadOp(source, [*points, first.offset, second.offset], [first.extent, second.extent], type_)
         return self.writer.value(load, name)
@@ -84,9 +115,8 @@ class MatmulLoops:
         step = self.shape.k0
         even = self.shape.k % step == 0 and isinstance(self.length, int) and self.length % step == 0
         valid = step if even else self.writer.clipped(step, extent, q, "kq")
-        left, right = self.domain.operands
-        a0 = self._move(a, left.transposed, [0, q], [self.rows.extent, valid], [self.shape.rows, step], Space.L0A)
-        b0 = self._move(b, right.transposed, [q, 0], [valid, self.columns.extent], [step, self.shape.columns], Space.L0B)
+        a0 = self._move(a, not self.left.k_is_inner, [0, q], [self.rows.extent, valid], [self.shape.rows, step], Space.L0A)
+        b0 = self._move(b, self.right.k_is_inner, [q, 0], [valid, self.columns.extent], [step, self.shape.columns], Space.L0B)
         position = self.writer.value(arith.AddiOp(k, q))
         first = self.writer.value(arith.CmpiOp(position, self.writer.index(0), "eq"), "first")
         return self.writer.value(tile.MmadOp(a0, b0, accumulator, first), "c")

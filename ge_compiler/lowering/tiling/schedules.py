@@ -1,8 +1,9 @@
 """Choosing the sizes of tiles and their slots.
 
-The rule: of all tile sizes that are multiples of 16 (up to 512) and whose buffers fit, take those that make the busiest core load the least
-— for a matmul, waves × (m + n), where a wave is one tile on every core; for a vector kernel, waves × (m × n + a fixed cost). Ties go to
-the larger tile. Then k0 is the longest step of the contraction whose operands fit L0A and L0B, and k at most four such steps that fit L1.
+The rule: of all tile sizes whose buffers fit, take those that make the busiest core load the least — for a matmul, with sides that are
+multiples of 16 (up to 512), waves × (m + n), where a wave is one tile on every core; for a vector kernel, waves × (m × n + a fixed cost),
+times the chunks and the passes over them where a tile does not hold all that is reduced. Ties go to the larger tile. Then k0 is the
+longest step of the contraction whose operands fit L0A and L0B, and k at most four such steps that fit L1.
 
 Tiles get two slots wherever there is a next trip to fill the second for, and it fits: else one. Without a second slot the tiles of a
 vector kernel are loaded, computed and stored one after the other, which counts double. Loads are not skewed unless asked for.
@@ -10,21 +11,28 @@ vector kernel are loaded, computed and stored one after the other, which counts 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from math import prod
 
 from ge_compiler.dialects.memory import BLOCK_BYTES, Space, element_bytes, round_up
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.types import tensor_type
-from ge_compiler.lowering.tiling.domain import Domain
+from ge_compiler.lowering.tiling.emission import chunked_groups
 from ge_compiler.lowering.tiling.footprint import Held, by_space, footprint, of_anchor
-from ge_compiler.lowering.tiling.shapes import clip
+from ge_compiler.lowering.tiling.shapes import TileShape, clip
+from ge_compiler.transforms.iteration.domain import Domain, Group
 from ge_compiler.transforms.planning.planner import Request, lower_bound, peak, plan
 
 Schedule = dict[str, int]
 
 LARGEST = 512
 """The longest side of a tile that the rule considers."""
+
+LONGEST = 8192
+"""The longest row of a tile of a vector kernel that the rule considers, unless a reduction runs over all of it."""
+
+PASSES = 3
+"""How often a vector kernel counts as reading chunks: one reduction that depends on another, and the results."""
 
 TILE_COST = 512
 """The fixed cost of a tile of a vector kernel, in elements: what its instructions take to start."""
@@ -55,22 +63,31 @@ def overflow(domain: Domain, schedule: Schedule, target: NpuTarget) -> Space | N
 def step_of(domain: Domain) -> int:
     """Elements of the contraction that one block of a fractal holds: k0 is a multiple of it."""
     assert domain.anchor is not None
-    return max(1, BLOCK_BYTES // element_bytes(tensor_type(domain.anchor.a).get_element_type()))
+    return max(1, BLOCK_BYTES // element_bytes(tensor_type(domain.anchor.operands[0]).get_element_type()))
 
 
 def choose(domain: Domain, given: Schedule, target: NpuTarget) -> Schedule | None:
     """The schedule of the rule in which the `given` keys stand as they are; `None` if nothing fits."""
     slots = [given["ub"]] if "ub" in given else [2, 1]
     candidates = [{**given, "m": rows, "n": columns, "ub": ub} for rows, columns in _sides(domain, given) for ub in slots]
+    too_large: list[Schedule] = []
     for candidate in sorted(candidates, key=lambda schedule: _rank(domain, schedule, target)):
-        if "ub" not in given and candidate["ub"] > min(2, _waves(domain, candidate, target)):
+        if "ub" not in given and candidate["ub"] > min(2, _trips(domain, candidate, target)):
+            continue
+        if any(_contains(candidate, other) for other in too_large):
             continue
         if not _fits_without_k(domain, candidate, target):
+            too_large.append(candidate)
             continue
         for schedule in _complete(domain, candidate, target):
             if overflow(domain, schedule, target) is None:
                 return schedule
     return None
+
+
+def _contains(candidate: Schedule, other: Schedule) -> bool:
+    """Whether a tile is at least as large as another one in every way."""
+    return all(candidate[key] >= other[key] for key in ("m", "n", "ub"))
 
 
 def _fits_without_k(domain: Domain, candidate: Schedule, target: NpuTarget) -> bool:
@@ -82,23 +99,29 @@ def _fits_without_k(domain: Domain, candidate: Schedule, target: NpuTarget) -> b
 
 
 def _sides(domain: Domain, given: Schedule) -> Iterator[tuple[int, int]]:
-    rows, columns = domain.sizes[-2:]
+    rows, columns = domain.groups[-2:]
     if domain.anchor is None:
-        row_choices: Iterable[int] = [1, *_multiples(rows, 2)]
-        column_choices: Iterable[int] = [*_multiples(columns, 16), *(c for c in (1024, 2048, 4096, 8192) if c <= columns)]
+        row_choices = _lengths(rows, 1, LARGEST)
+        column_choices = _lengths(columns, 16, LONGEST)
     else:
-        row_choices, column_choices = _multiples(rows, 16), _multiples(columns, 16)
+        row_choices, column_choices = _multiples(rows.size), _multiples(columns.size)
     for m in [given["m"]] if "m" in given else row_choices:
         for n in [given["n"]] if "n" in given else column_choices:
             yield m, n
 
 
-def _multiples(size: int, step: int) -> list[int]:
-    """Powers of two and multiples in between, up to `size` rounded up and at most `LARGEST`."""
-    limit = min(round_up(max(size, 1), step), LARGEST)
-    if step == 2:
-        return [v for v in (1 << i for i in range(1, 10)) if v <= limit]
-    return [v for v in range(step, limit + 1, step) if v <= 256 or v % 32 == 0]
+def _lengths(group: Group, least: int, most: int) -> list[int]:
+    """Powers of two, and for short groups multiples of 16 in between; all of a group if it is reduced, or no longer than that."""
+    powers = [1 << i for i in range(most.bit_length()) if least <= 1 << i <= most]
+    between = _multiples(group.size) if least > 1 and not group.reduced else []
+    whole = [group.size] if group.reduced or group.size <= most else []
+    return sorted({v for v in (*powers, *between) if v < group.size} | set(whole)) or [least]
+
+
+def _multiples(size: int) -> list[int]:
+    """Multiples of 16, up to `size` rounded up and at most `LARGEST`."""
+    limit = min(round_up(max(size, 1), 16), LARGEST)
+    return [v for v in range(16, limit + 1, 16) if v <= 256 or v % 32 == 0]
 
 
 def _waves(domain: Domain, schedule: Schedule, target: NpuTarget) -> int:
@@ -106,13 +129,27 @@ def _waves(domain: Domain, schedule: Schedule, target: NpuTarget) -> int:
     return -(-prod(clip(domain, schedule, target).grid(domain)) // target.cores)
 
 
+def _chunks(domain: Domain, shape: TileShape) -> int:
+    """Chunks of what is reduced, that a tile runs over one after the other."""
+    groups = chunked_groups(domain, shape)
+    sides = {len(domain.groups) - 2: shape.rows, len(domain.groups) - 1: shape.columns}
+    return prod(-(-domain.sizes[group] // sides.get(group, 1)) for group in groups)
+
+
+def _trips(domain: Domain, schedule: Schedule, target: NpuTarget) -> int:
+    """How often the busiest core fills its tiles anew."""
+    return _waves(domain, schedule, target) * _chunks(domain, clip(domain, schedule, target))
+
+
 def _rank(domain: Domain, schedule: Schedule, target: NpuTarget) -> tuple[int, int, int, int]:
     shape, waves = clip(domain, schedule, target), _waves(domain, schedule, target)
     if domain.anchor is not None:
         cost = waves * (shape.rows + shape.columns)
     else:
-        overlap = 1 if schedule["ub"] > 1 or waves == 1 else 2
-        cost = overlap * waves * (shape.part[0] * shape.part[1] + TILE_COST)
+        chunks = _chunks(domain, shape)
+        passes = PASSES if chunked_groups(domain, shape) else 1
+        overlap = 1 if schedule["ub"] > 1 or waves * chunks == 1 else 2
+        cost = overlap * passes * waves * chunks * (shape.part[0] * shape.part[1] + TILE_COST)
     return cost, -shape.rows * shape.columns, schedule["m"], -schedule["ub"]
 
 

@@ -10,7 +10,7 @@ from ge_compiler.dialects import tile
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.memory import Space, round_up
 from ge_compiler.dialects.target import NpuTarget
-from ge_compiler.lowering.tiling.domain import Domain
+from ge_compiler.transforms.iteration.domain import Domain
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,15 @@ class TileShape:
         share = [size if axis != self.lane_axis else -(-size // self.lanes) for axis, size in enumerate(self.matrix)]
         return share[0], share[1]
 
-    def is_repeated(self, shape: tuple[int, ...]) -> bool:
-        """Whether a tile of `shape` must be repeated before it is stored: it is smaller than the lane's part, or may be more than that.
-
-        A single row or column that every lane has is more than the part of a lane that has none.
-        """
-        return shape != self.part or (self.lanes > 1 and self.part[self.lane_axis] == 1)
+    def may_have_none(self, follows: tuple[bool, bool]) -> bool:
+        """Whether a lane's part along the given axes may be nothing where a tile of that room has a row or column in every lane."""
+        return self.lanes > 1 and follows[self.lane_axis] and self.part[self.lane_axis] == 1
 
     def grid(self, domain: Domain) -> tuple[int, ...]:
-        """Tiles along each group of the domain."""
-        *points, rows, columns = domain.sizes
-        return (*points, -(-rows // self.rows), -(-columns // self.columns))
+        """Tiles along each point of the domain, its rows and its columns; what is reduced is one tile, or a loop of its own."""
+        last = zip(domain.groups[-2:], self.matrix, strict=True)
+        tiles = [1 if group.reduced else -(-group.size // size) for group, size in last]
+        return (*(domain.sizes[i] for i in domain.points), *tiles)
 
 
 def keys_of(domain: Domain) -> tuple[str, ...]:
@@ -67,12 +65,12 @@ def keys_of(domain: Domain) -> tuple[str, ...]:
 def clip(domain: Domain, values: dict[str, int], target: NpuTarget) -> TileShape:
     """The tiles that a complete schedule gives: no larger than the domain, and never empty.
 
-    Lanes share out the rows, or the columns of a vector kernel that has only one row.
+    Lanes share out the rows; the columns of a vector kernel where it reduces its rows, or has only one.
     """
-    rows, columns = domain.sizes[-2:]
+    rows, columns = domain.groups[-2:]
     k = max(1, min(values.get("k", 1), domain.contraction))
-    m, n = max(1, min(values["m"], rows)), max(1, min(values["n"], columns))
-    axis = 1 if domain.anchor is None and rows == 1 else 0
+    m, n = max(1, min(values["m"], rows.size)), max(1, min(values["n"], columns.size))
+    axis = 1 if domain.anchor is None and (rows.reduced or (rows.size == 1 and not columns.reduced)) else 0
     l1, l0, ub = (values.get(key, 1) for key in tile.SLOT_KEYS)
     k0 = min(values.get("k0", 1), k)
     k_part = max(1, round_up(-(-domain.contraction // values.get("splits", 1)), k0))

@@ -51,7 +51,7 @@ class Window:
         return self.strides[group] != 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Domain:
     """A kernel, its domain, and where its values lie there."""
 
@@ -117,10 +117,10 @@ class Domain:
         entries = (chosen[0][1], chosen[0][0].size) if chosen else None
         return Window(index.offset, self.strides(index), tuple(_stride(index, group) for group in self.inner), entries)
 
-    def operand(self, value: SSAValue) -> tuple[BlockArgument, Window]:
+    def operand(self, number: int) -> tuple[BlockArgument, Window]:
         """The argument that an operand of the anchor is a view of, and where it lies there."""
         assert self.anchor is not None
-        (access,) = {a for x, a in self.operands(self.anchor, self.needed(self.anchor.result)[0]) if x is value}
+        value, access = self.operands(self.anchor, self.needed(self.anchor.result)[0])[number]
         while not isinstance(value, BlockArgument):
             assert isinstance(value.owner, Operation)
             ((value, access),) = self.operands(value.owner, access)
@@ -150,7 +150,9 @@ def domain_of(kernel: Kernel) -> Domain:
         _single(anchor, role, _grouped([d for d in leaves if d.role is role], indices, lambda d: None)) for role in _inner_roles(anchor)
     )
     groups = [Group(g.dimensions, any(d in reduced for d in g.dimensions)) for g in groups]
-    return Domain(kernel, accesses, _ordered(groups, accesses, roles, anchor), inner, anchor)
+    domain = Domain(kernel, accesses, _ordered(groups, accesses, roles, anchor), inner, anchor)
+    _check_strides(domain)
+    return domain
 
 
 def _check_types(kernel: Kernel) -> None:
@@ -223,14 +225,34 @@ def _indices(accesses: Accesses) -> list[AffineIndex]:
     return found
 
 
+def _check_strides(domain: Domain) -> None:
+    """The cube reads matrices whose rows or columns lie in one piece."""
+    anchor = domain.anchor
+    if anchor is None:
+        return
+    sides = [(-2, 0), (-1, 0)] if isinstance(anchor, fused.MatmulOp) else [(-2, 0), (None, 0), (-1, 1)]
+    for number, (axis, inner) in enumerate(sides):
+        window = domain.operand(number)[1]
+        strides = (window.inner[1] if axis is None else window.strides[axis], window.inner[inner])
+        if not any(stride in (0, 1) for stride in strides):
+            raise NoDomain.because(
+                "stride", anchor, f"reads operand #{number} in steps of {' and '.join(map(str, strides))} elements; one must be 1"
+            )
+
+
 def _roles(accesses: Accesses, anchor: Anchor | None) -> dict[Dimension, str]:
     """What an anchor, or indices that choose rows, make of dimensions: `rows`, `columns` or `batch`."""
     if anchor is not None:
         (access,) = accesses.needed[anchor.result]
         *batch, rows, columns = access
-        return {
+        found = {
             d: role for role, indices in (("batch", batch), ("rows", [rows]), ("columns", [columns])) for i in indices for d in i.dimensions
         }
+        # Rows of a stack that the right operand has once are rows of one matrix; a causal mask counts the rows of each.
+        if not (isinstance(anchor, fused.AttentionOp) and anchor.causal is not None):
+            shared = {d for _, a in accesses.operands[anchor, access][1:3] for index in a for d in index.dimensions}
+            found |= {d: "rows" for d, role in found.items() if role == "batch" and d not in shared}
+        return found
     chosen = [needed for output in accesses.outputs if (needed := output.rows) is not None]
     for op in accesses.body.ops:
         if isinstance(op, fused.GatherOp):
@@ -254,8 +276,8 @@ def _grouped(dimensions: list[Dimension], indices: list[AffineIndex], kind: Call
 def _ordered(groups: list[Group], accesses: Accesses, roles: dict[Dimension, str], anchor: Anchor | None) -> tuple[Group, ...]:
     """Points, loops, rows, columns."""
     if anchor is not None:
-        rows = _last(groups, roles, "rows")
-        columns = _last(groups, roles, "columns")
+        rows = _longest(groups, roles, "rows")
+        columns = _longest(groups, roles, "columns")
     else:
         columns = _columns(groups, accesses, roles)
         rows = _rows([g for g in groups if g is not columns], roles, columns)
@@ -263,8 +285,8 @@ def _ordered(groups: list[Group], accesses: Accesses, roles: dict[Dimension, str
     return (*(g for g in rest if not g.reduced), *(g for g in rest if g.reduced), rows, columns)
 
 
-def _last(groups: Iterable[Group], roles: dict[Dimension, str], role: str) -> Group:
-    return next((g for g in reversed(list(groups)) if roles.get(g.dimensions[0]) == role), Group())
+def _longest(groups: Iterable[Group], roles: dict[Dimension, str], role: str) -> Group:
+    return max((g for g in reversed(list(groups)) if roles.get(g.dimensions[0]) == role), key=lambda g: g.size, default=Group())
 
 
 def _columns(groups: list[Group], accesses: Accesses, roles: dict[Dimension, str]) -> Group:
@@ -286,9 +308,8 @@ def _columns(groups: list[Group], accesses: Accesses, roles: dict[Dimension, str
 
 
 def _rows(groups: list[Group], roles: dict[Dimension, str], columns: Group) -> Group:
-    """The group that indices choose entries for, else one that is reduced if the columns are not, else the longest; the last of several."""
-    if not groups:
-        return Group()
+    """The longest group that indices choose entries for, else that is reduced where the columns are not, or the other way round."""
     chosen = [g for g in groups if roles.get(g.dimensions[0]) == "rows"]
-    reduced = [g for g in groups if g.reduced] if not columns.reduced else []
-    return max(reversed(chosen or reduced or groups), key=lambda g: g.size)
+    has_reductions = columns.reduced or any(g.reduced for g in groups)
+    preferred = [g for g in groups if g.reduced != columns.reduced] if has_reductions else groups
+    return max(reversed(chosen or preferred or [Group()]), key=lambda g: g.size)
