@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
+from ge_compiler.dialects.fused.destinations import updated_argument, verify_destinations
 from ge_compiler.dialects.fused.elementwise import ELEMENTWISE, FusedElementwiseOp
 from ge_compiler.dialects.fused.indexing import GatherOp, ScatterOp
 from ge_compiler.dialects.fused.kernels import (
@@ -23,10 +24,12 @@ from ge_compiler.dialects.fused.kernels import (
     engine_of,
     is_kernel,
     kernels,
+    launches,
 )
 from ge_compiler.dialects.fused.products import AttentionOp, MatmulOp
-from ge_compiler.dialects.fused.values import BroadcastOp, CastOp, FullOp, IotaOp, ReduceOp, Reduction, ReductionAttr
+from ge_compiler.dialects.fused.values import BroadcastOp, CastOp, FullOp, IotaOp, ReduceOp
 from ge_compiler.dialects.fused.views import ConcatOp, InsertOp, ReshapeOp, SliceOp, TransposeOp
+from ge_compiler.dialects.reductions import Reduction, ReductionAttr
 
 __all__ = [
     "ELEMENTWISE",
@@ -58,6 +61,9 @@ __all__ = [
     "engine_of",
     "is_kernel",
     "kernels",
+    "launches",
+    "updated_argument",
+    "verify_destinations",
 ]
 
 FUSED = Dialect(

@@ -28,6 +28,7 @@ from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
 from ge_compiler.dialects.elementwise import string_array
+from ge_compiler.dialects.fused.destinations import updated_argument, verify_destinations
 from ge_compiler.dialects.types import Tensor, verify_element_types
 
 Values: TypeAlias = Sequence[SSAValue]
@@ -131,6 +132,11 @@ class LaunchOp(IRDLOperation):
 
     On tensors each destination has a result of its type; once `@main`'s values have addresses, inputs and destinations are memrefs and
     there are no results. Until loops exist the kernel returns tensors; from `tile` on it takes its destinations as last arguments.
+
+    A destination is a `tensor.empty`, or a value that nobody uses after: a state of `@main` or the result of an earlier launch. From `buf`
+    on the result lies in the bytes of that value. A destination that is an input too is *tied* to it: the kernel updates its contents.
+    What the kernel leaves alone stays as it was: where loops exist it need not write all of a tied destination. While values are tensors
+    the input keeps its old contents; a kernel may read an element of it before it writes that element, but not after.
     """
 
     name = "fused.launch"
@@ -167,12 +173,36 @@ class LaunchOp(IRDLOperation):
 
     def kernel(self) -> FuncOp | None:
         """The function that is launched."""
-        found = SymbolTable.lookup_symbol(self, self.callee)
-        return found if isinstance(found, FuncOp) else None
+        table = self.parent_op()
+        while table is not None and not table.has_trait(SymbolTable):
+            table = table.parent_op()
+        functions = table.regions[0].block.ops if table is not None else ()
+        return next((op for op in functions if isinstance(op, FuncOp) and op.sym_name.data == self.kernel_name), None)
+
+    @property
+    def tied(self) -> dict[int, int]:
+        """The destinations that are inputs too -> the first input that each is, both by number."""
+        inputs = list(self.inputs)
+        return {i: inputs.index(value) for i, value in enumerate(self.destinations) if value in inputs}
 
     def verify_(self) -> None:
         verify_element_types(self)
-        _verify_call(self)
+        kernel = self.kernel()
+        if kernel is None or not is_kernel(kernel):
+            raise VerifyException(f"@{self.kernel_name} is not a kernel (a private function) of this module")
+        _verify_call(self, kernel)
+        _verify_updates(self, kernel)
+        verify_destinations(self, self.destinations)
+
+
+def _verify_updates(launch: LaunchOp, kernel: FuncOp) -> None:
+    """A kernel that replaces parts of an argument is given that argument to write to; loops only write the parts."""
+    last = kernel.body.blocks[0].last_op if kernel.body.blocks else None
+    for i, value in enumerate(last.operands if last is not None else ()):
+        argument = updated_argument(value)
+        if argument is not None and launch.tied.get(i) != argument.index:
+            name = f" (%{argument.name_hint})" if argument.name_hint else ""
+            raise VerifyException(f"@{launch.kernel_name} updates argument #{argument.index}{name}, so destination #{i} must be that input")
 
 
 def _tensor_types(values: Sequence[SSAValue]) -> list[Attribute]:
@@ -192,7 +222,7 @@ def _verify_same_types(what: str, written: Sequence[SSAValue], expected: Sequenc
         raise VerifyException(f"{what} types ({_show(written)}) differ from the op's ({_show(expected)})")
 
 
-def _verify_call(launch: LaunchOp) -> None:
+def _verify_call(launch: LaunchOp, kernel: FuncOp) -> None:
     """
     A kernel returns its results as long as it is made of tensors; afterwards it takes its destinations as last arguments.
 
@@ -201,9 +231,6 @@ def _verify_call(launch: LaunchOp) -> None:
     expected = _tensor_types(launch.destinations)
     if _types_of(launch.outputs) != expected:
         raise VerifyException(f"results ({_show(launch.outputs)}) must be the tensor destinations ({_show(expected)})")
-    kernel = launch.kernel()
-    if kernel is None or not is_kernel(kernel):
-        raise VerifyException(f"@{launch.kernel_name} is not a kernel (a private function) of this module")
     inputs, results = list(kernel.function_type.inputs), list(kernel.function_type.outputs)
     given_in, given_out = _types_of(launch.inputs), _types_of(launch.destinations)
     if launch.engine.data is not (engine := engine_of(kernel)):
@@ -223,6 +250,12 @@ def _without_address(type_: Attribute) -> Attribute:
 def kernels(module: Operation) -> list[FuncOp]:
     """The kernels of a module: its private functions, in the order of the text."""
     return [f for f in module.regions[0].block.ops if isinstance(f, FuncOp) and is_kernel(f)]
+
+
+def launches(module: Operation) -> list[LaunchOp]:
+    """The launches of a module, in the order of the text."""
+    functions = (f for f in module.regions[0].block.ops if isinstance(f, FuncOp) and not is_kernel(f))
+    return [op for function in functions for block in function.body.blocks for op in block.ops if isinstance(op, LaunchOp)]
 
 
 def aicore_kernels(module: Operation) -> list[FuncOp]:

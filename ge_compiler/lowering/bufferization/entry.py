@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, TensorType, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.tensor import EmptyOp
@@ -12,6 +14,7 @@ from ge_compiler.dialects import buf
 from ge_compiler.dialects.diagnostics import CompileError, Note
 from ge_compiler.dialects.fused import LaunchOp
 from ge_compiler.dialects.ge import ConstOp, LoadWeightOp
+from ge_compiler.dialects.states import states
 from ge_compiler.dialects.tile import ViewOp
 from ge_compiler.dialects.types import buffer_type, tensor_type
 from ge_compiler.lowering.bufferization.buffers import Labels, bufferize_arguments, bufferize_view, memref_of, update_signature
@@ -53,10 +56,12 @@ def _has_tensors(function: FuncOp) -> bool:
 
 def _launch(op: LaunchOp, labels: Labels) -> None:
     for value in op.inputs:
-        if isinstance(value.owner, EmptyOp):
+        if isinstance(value.owner, EmptyOp) and value not in op.destinations:
             raise CompileError.at(op, "reads an empty tensor, which nobody has written", Note("made here", value.owner.location))
-    destinations = [_destination(op, value, labels) for value in op.destinations]
-    new = LaunchOp(op.kernel_name, op.inputs, [*destinations, *_workspaces(op, labels)], op.ops, op.op_name)
+    destinations = [_destination(op, i, labels) for i in range(len(op.destinations))]
+    tied = {i: destination for destination, i in op.tied.items()}
+    inputs = [destinations[tied[i]] if i in tied else value for i, value in enumerate(op.inputs)]
+    new = LaunchOp(op.kernel_name, inputs, [*destinations, *_workspaces(op, labels)], op.ops, op.op_name)
     new.properties["engine"] = op.engine
     new.attributes |= op.attributes
     Inserter(op)(new)
@@ -75,10 +80,11 @@ def _workspaces(op: LaunchOp, labels: Labels) -> list[SSAValue]:
     return [Inserter(op)(buf.AllocOp(labels.unique(name), buffer_type(type_)), "workspace").result for type_ in types]
 
 
-def _destination(op: LaunchOp, value: SSAValue, labels: Labels) -> SSAValue:
-    """Each launch gets buffers of its own, also where one empty tensor stands for several destinations."""
+def _destination(op: LaunchOp, number: int, labels: Labels) -> SSAValue:
+    """What is written over has its buffer. An empty tensor gets one for each launch, also where it stands for several destinations."""
+    value = op.destinations[number]
     if not isinstance(value.owner, EmptyOp):
-        raise CompileError.at(op, "writes into a value that others may read; a destination must be a tensor.empty")
+        return value
     if not tensor_type(value).has_static_shape():
         raise CompileError.at(op, f"writes into {value.type}; a buffer needs a static shape, so compile for fixed input sizes")
     name = op.op_name.data
@@ -87,18 +93,22 @@ def _destination(op: LaunchOp, value: SSAValue, labels: Labels) -> SSAValue:
 
 
 def _returns(function: FuncOp) -> None:
-    """What a launch computes for the caller is written straight into an argument."""
+    """What a launch computes for the caller is written straight into an argument; the new contents of states lie where the old ones did."""
     last = function.body.block.last_op
     assert isinstance(last, ReturnOp)
-    results: list[BlockArgument] = []
+    arguments_of = {result: function.body.block.args[argument] for argument, result in states(function).items()}
+    results: dict[SSAValue, int] = {}
     for i in range(len(last.operands)):
         value = last.operands[i]
+        if i in arguments_of:
+            _check_state(last, i, arguments_of[i])
+            continue
         owner = value.owner
         if not isinstance(owner, buf.AllocOp):
             raise CompileError.at(last, f"result #{i} is {_describe(value, results)}; it needs a kernel that copies it")
         argument = function.body.block.insert_arg(value.type, len(function.body.block.args))
         argument.name_hint = f"out{i}"
-        results.append(argument)
+        results[argument] = i
         value.replace_all_uses_with(argument)
         owner.detach()
         owner.erase()
@@ -106,13 +116,20 @@ def _returns(function: FuncOp) -> None:
     last.detach()
     last.erase()
     function.attributes[buf.RESULTS_ATTRIBUTE] = IntegerAttr(len(results), i64)
-    _extend_argument_attributes(function, len(results))
+    _extend_argument_attributes(function, list(results.values()))
     update_signature(function)
 
 
-def _describe(value: SSAValue, results: list[BlockArgument]) -> str:
+def _check_state(last: ReturnOp, number: int, argument: BlockArgument) -> None:
+    if last.operands[number] is not argument:
+        name = f"%{argument.name_hint or argument.index}"
+        message = f"result #{number} is to be the new contents of {name}, but is computed elsewhere"
+        raise CompileError.at(last, f"{message}; it needs a kernel that copies it into {name}")
+
+
+def _describe(value: SSAValue, results: Mapping[SSAValue, int]) -> str:
     if value in results:
-        return f"the same value as result #{results.index(value)}" if isinstance(value, BlockArgument) else ""
+        return f"the same value as result #{results[value]}"
     if isinstance(value.owner, EmptyOp):
         return "an empty tensor that nobody has written"
     if isinstance(value, BlockArgument):
@@ -120,13 +137,14 @@ def _describe(value: SSAValue, results: list[BlockArgument]) -> str:
     return "a weight itself" if isinstance(value.owner, LoadWeightOp) else "a view of another value"
 
 
-def _extend_argument_attributes(function: FuncOp, results: int) -> None:
+def _extend_argument_attributes(function: FuncOp, results: Sequence[int]) -> None:
+    """The attributes of those results that became arguments are the arguments'."""
     if function.arg_attrs is None and function.res_attrs is None:
         return
     empty = DictionaryAttr({})
-    inputs = len(function.body.block.args) - results
+    inputs = len(function.body.block.args) - len(results)
     arguments = function.arg_attrs.data if function.arg_attrs is not None else (empty,) * inputs
-    outputs = function.res_attrs.data if function.res_attrs is not None else (empty,) * results
+    outputs = [function.res_attrs.data[i] if function.res_attrs is not None else empty for i in results]
     function.arg_attrs = ArrayAttr((*arguments, *outputs))
     function.res_attrs = None
 

@@ -1,0 +1,1 @@
+"""What `outline-kernels` decides: which kernels are equal, and where launches write."""
