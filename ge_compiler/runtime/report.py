@@ -16,8 +16,10 @@ from xdsl.traits import SymbolTable
 from ge_compiler.dialects import buf, fused, ge, tile
 from ge_compiler.dialects.diagnostics import Remark, source_location
 from ge_compiler.dialects.memory import Space, bytes_of, mem_of
+from ge_compiler.dialects.states import states
 from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.dialects.types import shaped_type
+from ge_compiler.runtime.arena import arena, end_of
 from ge_compiler.runtime.engines import EngineRow, engine_rows
 from ge_compiler.runtime.execute import result_count
 
@@ -64,7 +66,7 @@ class Report:
     capacities: Mapping[str, int]
     """Memory -> its bytes on the target."""
     hbm: Mapping[str, int]
-    """What lies in global memory -> bytes."""
+    """What lies in global memory -> bytes: what the caller gives and gets, the intermediates between launches, the launches' workspace."""
 
     @property
     def hbm_peak(self) -> int:
@@ -161,27 +163,24 @@ def _kernel(kernel: FuncOp, launches: Sequence[fused.LaunchOp], target: NpuTarge
 
 def _peak(ops: Sequence[Operation], space: Space) -> int:
     """Bytes up to the end of the last buffer in `space`."""
-    ends = [
-        max(op.offsets.get_values()) + bytes_of(shaped_type(op.result))
-        for op in ops
-        if isinstance(op, buf.AtOp) and mem_of(op.result.type).space is space
-    ]
-    return max(ends, default=0)
+    return max((end_of(op) for op in ops if isinstance(op, buf.AtOp) and mem_of(op.result.type).space is space), default=0)
 
 
 def _hbm(module: ModuleOp) -> dict[str, int]:
     main = _main(module)
     if main is None:
         return {}
-    ops = list(main.body.block.ops)
-    last = main.body.block.last_op
-    arguments = list(main.body.block.args)
-    results = [value.type for value in last.operands] if last is not None else []
+    last, arguments, of_states = main.body.block.last_op, list(main.body.block.args), states(main)
     count = result_count(main)
-    inputs, outputs = arguments[: len(arguments) - count], arguments[len(arguments) - count :]
+    inputs, outputs = arguments[: len(arguments) - count], [value.type for value in arguments[len(arguments) - count :]]
+    if not count and last is not None:
+        outputs = [value.type for i, value in enumerate(last.operands) if i not in of_states.values()]
+    held = arena(main)
     return {
         "weights": sum(bytes_of(weight.type) for weight in ge.weights(module)),
-        "inputs": sum(bytes_of(shaped_type(value)) for value in inputs),
-        "outputs": sum(bytes_of(shaped_type(value)) for value in outputs) or sum(bytes_of(shaped_type(type_)) for type_ in results),
-        "intermediates": _peak(ops, Space.GM),
+        "inputs": sum(bytes_of(shaped_type(value)) for i, value in enumerate(inputs) if i not in of_states),
+        "states": sum(bytes_of(shaped_type(arguments[i])) for i in of_states),
+        "outputs": sum(bytes_of(shaped_type(type_)) for type_ in outputs),
+        "intermediates": held.intermediates,
+        "workspace": held.workspace,
     }
