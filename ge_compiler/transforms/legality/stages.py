@@ -30,7 +30,10 @@ _MEMORY = frozenset({"buf.at", "memref.subview", "memref.reinterpret_cast"})
 _MOVES = frozenset({"tile.load", "tile.move", "tile.store", "tile.assemble", "tile.load_rows", "tile.store_rows"})
 _TILE_OPS = _MOVES | {"tile.mmad", "tile.cast", "tile.full", "tile.broadcast", "tile.reduce", "tile.iota", "tile.transpose"}
 _TILE_FUNCTIONS = frozenset(f"tile.{name}" for name in NATIVE)
-_FUSED = frozenset({"fused.matmul", "fused.cast", "fused.broadcast", "fused.full"}) | {f"fused.{name}" for name in FUNCTIONS}
+_ANCHORS = frozenset({"fused.matmul", "fused.attention"})
+_VALUES = frozenset({"fused.cast", "fused.broadcast", "fused.full", "fused.iota", "fused.reduce", "fused.gather", "fused.scatter"})
+_VIEWS = frozenset({"fused.reshape", "fused.transpose", "fused.slice", "fused.concat", "fused.insert"})
+_FUSED = _ANCHORS | _VALUES | _VIEWS | {f"fused.{name}" for name in FUNCTIONS}
 _LAUNCHES = _EVERYWHERE | {"fused.launch"}
 
 STAGES: Mapping[str, Stage] = {
