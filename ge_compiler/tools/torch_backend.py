@@ -21,7 +21,6 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
-from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import aot_module_simplified
 from torch._guards import TracingContext, tracing
 from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
@@ -47,14 +46,10 @@ def npu(graph: GraphModule, example_inputs: Sequence[Any], *, options: Mapping[s
         raise CompileError(f"torch.compile(backend='npu') has no mode {modes['mode']!r}; use options")
     if _wants_gradients(graph, example_inputs):
         warnings.warn("gradients are wanted, so this graph runs in PyTorch: call the model under torch.no_grad()", stacklevel=2)
-        return aot_autograd(fw_compiler=_as_it_is)(graph, list(example_inputs))
+        return graph.forward
     if any(map(_is_symbolic, example_inputs)):
         return _Specialised(graph, chosen)
     return _compile(graph, example_inputs, chosen)
-
-
-def _as_it_is(graph: GraphModule, example_inputs: Sequence[Any]) -> Compiled:
-    return graph.forward
 
 
 def _wants_gradients(graph: GraphModule, example_inputs: Sequence[Any]) -> bool:
