@@ -30,7 +30,7 @@ func.func private @k(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 // -----
 
 func.func private @k(%x: tensor<4x4xf32>) -> tensor<4x4xbf16> {
-  // expected-error@+1 {{'fused.cast' op bf16 is not a vector dtype of Ascend910A (f16, f32, i32, i16, i8)}}
+  // expected-error@+1 {{'fused.cast' op bf16 is not a vector dtype of Ascend910A (f16, f32, i64, i32, i16, i8, i1)}}
   %y = fused.cast %x : tensor<4x4xf32> to tensor<4x4xbf16>
   func.return %y : tensor<4x4xbf16>
 }

@@ -35,10 +35,10 @@ func.func private @k() {
 
 // -----
 
-func.func private @k(%x: memref<4x8xi64>) {
-  %a = buf.at "a" [0] : memref<4x8xi64, #npu.mem<ub>>
-  npu.load <nd> ins(%x : memref<4x8xi64>) outs(%a : memref<4x8xi64, #npu.mem<ub>>)
-  // expected-error@+1 {{'npu.vdup' op i64 is not a vector dtype of Ascend910A (f16, f32, i32, i16, i8)}}
-  npu.vdup 0 : i64 outs(%a : memref<4x8xi64, #npu.mem<ub>>)
+func.func private @k(%x: memref<4x8xbf16>) {
+  %a = buf.at "a" [0] : memref<4x8xbf16, #npu.mem<ub>>
+  npu.load <nd> ins(%x : memref<4x8xbf16>) outs(%a : memref<4x8xbf16, #npu.mem<ub>>)
+  // expected-error@+1 {{'npu.vdup' op bf16 is not a vector dtype of Ascend910A (f16, f32, i64, i32, i16, i8, i1)}}
+  npu.vdup 0.0 : bf16 outs(%a : memref<4x8xbf16, #npu.mem<ub>>)
   func.return
 }

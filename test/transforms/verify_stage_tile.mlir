@@ -34,7 +34,7 @@ func.func private @k(%a: tensor<4x8xf32, #npu.mem<l0c>>) {
 
 func.func private @k(%x: tensor<4x8xbf16>) {
   %a = tile.load %x[0, 0] valid [4, 8] : tensor<4x8xbf16> to tensor<4x8xbf16, #npu.mem<ub>>
-  // expected-error@+1 {{'tile.cast' op bf16 is not a vector dtype of Ascend910A (f16, f32, i32, i16, i8)}}
+  // expected-error@+1 {{'tile.cast' op bf16 is not a vector dtype of Ascend910A (f16, f32, i64, i32, i16, i8, i1)}}
   %b = tile.cast %a : tensor<4x8xbf16, #npu.mem<ub>> to tensor<4x8xf32, #npu.mem<ub>>
   func.return
 }
