@@ -36,6 +36,8 @@ class CompileError(Exception):
     message: str
     location: LocationAttr
     notes: tuple[Note, ...]
+    op: Operation | None = None
+    """The op that the error is about, where there is one."""
 
     def __init__(self, message: str, location: LocationAttr = UNKNOWN_LOC, notes: tuple[Note, ...] = ()) -> None:
         super().__init__(message)
@@ -47,7 +49,9 @@ class CompileError(Exception):
     def at(cls, op: Operation, message: str, *notes: Note) -> CompileError:
         """The error `'dialect.op' op message` at the location of `op`."""
         prefix = f"'{_op_name(op)}' op "
-        return cls(message if message.startswith(prefix) else prefix + message, op.location, notes)
+        error = cls(message if message.startswith(prefix) else prefix + message, op.location, notes)
+        error.op = op
+        return error
 
     def __str__(self) -> str:
         lines = [_line(self.location, "error", self.message), *(_line(note.location, "note", note.message) for note in self.notes)]

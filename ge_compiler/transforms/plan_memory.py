@@ -22,8 +22,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from ge_compiler.dialects.buf import AtOp
-from ge_compiler.dialects.diagnostics import CompileError, Note
-from ge_compiler.dialects.fused import LaunchOp
+from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.fused import launched_here
 from ge_compiler.dialects.memory import Space, round_up
 from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.dialects.tile import schedule_of
@@ -78,7 +78,7 @@ class PlanMemoryPass(ModulePass):
         capacity = target.capacity(space)
         message = f"@{function.sym_name.data} needs {needed} bytes of {space.value}, but {target.name} has {capacity}"
         text = f"{message}; {self._advice(function, rows, capacity, needed)}\n{byte_table(rows, capacity)}"
-        return CompileError(text, function.location, _launches(function))
+        return CompileError(text, function.location, launched_here(function))
 
     def _advice(self, function: FuncOp, rows: Sequence[Row], capacity: int, needed: int) -> str:
         schedule = schedule_of(function)
@@ -87,16 +87,6 @@ class PlanMemoryPass(ModulePass):
         fix = None if schedule is None else smallest_fix(rows, room, schedule.values())
         advice = fix or ("use a smaller batch" if rows[0].space is Space.GM else "use smaller tiles")
         return f"allow reuse, or {advice}" if self.reuse == "none" else advice
-
-
-def _launches(function: FuncOp) -> tuple[Note, ...]:
-    """Where a kernel is launched first, and how often else."""
-    module = function.parent_op()
-    launches = [op for op in module.walk() if isinstance(op, LaunchOp) and op.kernel_name == function.sym_name.data] if module else []
-    if not launches:
-        return ()
-    more = f" and {len(launches) - 1} more times" if len(launches) > 1 else ""
-    return (Note(f"launched here as {launches[0].op_name.data}{more}", launches[0].location),)
 
 
 def _put(buffer: Held, offset: int, step: int) -> None:

@@ -7,7 +7,7 @@
 // CHECK-NEXT:   total               131072
 // CHECK-NEXT:   limit                65536
 // CHECK-NEXT: func.func private @wide
-// CHECK: plan_memory_errors.mlir:{{.*}} note: launched here as fc1 and 1 more times
+// CHECK: plan_memory_errors.mlir:{{.*}} note: launched here as fc1 and 1 more{{$}}
 
 // NONE: error: @wide needs 131072 bytes of l0b, but Ascend910A has 65536; allow reuse, or lower k0 to 128
 

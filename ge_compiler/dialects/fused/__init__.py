@@ -24,6 +24,7 @@ from ge_compiler.dialects.fused.kernels import (
     engine_of,
     is_kernel,
     kernels,
+    launched_here,
     launches,
 )
 from ge_compiler.dialects.fused.products import AttentionOp, MatmulOp
@@ -61,6 +62,7 @@ __all__ = [
     "engine_of",
     "is_kernel",
     "kernels",
+    "launched_here",
     "launches",
     "updated_argument",
     "verify_destinations",

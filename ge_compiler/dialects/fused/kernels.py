@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
+from ge_compiler.dialects.diagnostics import Note
 from ge_compiler.dialects.elementwise import string_array
 from ge_compiler.dialects.fused.destinations import updated_argument, verify_destinations
 from ge_compiler.dialects.types import Tensor, verify_element_types
@@ -256,6 +257,16 @@ def launches(module: Operation) -> list[LaunchOp]:
     """The launches of a module, in the order of the text."""
     functions = (f for f in module.regions[0].block.ops if isinstance(f, FuncOp) and not is_kernel(f))
     return [op for function in functions for block in function.body.blocks for op in block.ops if isinstance(op, LaunchOp)]
+
+
+def launched_here(kernel: FuncOp) -> tuple[Note, ...]:
+    """Where a kernel is launched first, and how often else; nothing where it is not."""
+    module = kernel.parent_op()
+    found = [op for op in launches(module) if op.kernel_name == kernel.sym_name.data] if module is not None else []
+    if not found:
+        return ()
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return (Note(f"launched here as {found[0].op_name.data}{more}", found[0].location),)
 
 
 def aicore_kernels(module: Operation) -> list[FuncOp]:

@@ -72,11 +72,25 @@ class PassManager:
         except Exception as error:
             self.observer.failed(spec, module)
             if isinstance(error, CompileError):
+                _note_launches(error)
                 raise
             if isinstance(error, DiagnosticException):
                 raise CompileError.at(module, f"{error} (in pass {spec})") from error
             raise InternalError(spec, error) from error
         self.observer.after(spec, module, perf_counter() - start)
+
+
+def _note_launches(error: CompileError) -> None:
+    """Of a kernel that is launched several times, an error has the lines of the first launch only: it says how many more there are."""
+    from xdsl.dialects.func import FuncOp
+
+    from ge_compiler.dialects.fused import is_kernel, launched_here
+
+    function = error.op
+    while function is not None and not isinstance(function, FuncOp):
+        function = function.parent_op()
+    if function is not None and is_kernel(function):
+        error.notes += tuple(note for note in launched_here(function) if note.message.endswith(" more") and note not in error.notes)
 
 
 def _verify(module: ModuleOp, spec: str) -> None:
