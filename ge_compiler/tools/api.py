@@ -100,7 +100,7 @@ class Program:
 
     def run(self, inputs: Sequence[Array], level: str | None = None, statistics: Statistics | None = None) -> list[Array]:
         """
-        The outputs, then the new contents of the states, on arrays in the order of the signature, executed at `level` (the lowest by default).
+        The outputs on arrays in the order of the signature, then the new contents of the states; at `level` (the lowest by default).
 
         Buffers start from `states`. Nothing is changed: it is a call that keeps the new contents.
         """
@@ -119,7 +119,8 @@ class Program:
         """
         The model's results, nested as in the model: arrays if the inputs are arrays, else torch tensors, strided as eager's.
 
-        Buffers that the model changes keep their new contents for the next call; inputs that it changes are changed. Raises `TypeError` for inputs with other names, shapes or dtypes than the program was compiled for.
+        Buffers that the model changes keep their new contents for the next call; inputs that it changes are changed. Raises `TypeError`
+        for inputs with other names, shapes or dtypes than the program was compiled for.
         """
         leaves = self.signature.bind(args, kwargs)
         wants_torch = any(map(_is_torch, leaves)) or (not leaves and "torch" in sys.modules)
@@ -127,7 +128,7 @@ class Program:
         results = self.run(inputs)
         for state in self.signature.states:
             if state.initial is not None:
-                self.states[state.tensor.name] = results[state.result]
+                self.states[state.tensor.name] = results[state.result].copy()  # which an output may be as well
             else:
                 _overwrite(leaves[state.argument], results[state.result])
         outputs: Sequence[Any] = results[: len(self.signature.outputs)]

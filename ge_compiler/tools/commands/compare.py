@@ -14,6 +14,7 @@ from ge_compiler.dialects.diagnostics import did_you_mean
 from ge_compiler.runtime.accuracy import Metrics, identical
 from ge_compiler.runtime.signature import Array, TensorSpec
 from ge_compiler.tools.api import Program
+from ge_compiler.tools.commands.factory import model_output
 from ge_compiler.tools.commands.shared import Progress, add_compilation_options, program_of_factory
 from ge_compiler.tools.commands.table import cosine, figure, table
 from ge_compiler.tools.opt.registry import UsageError
@@ -24,7 +25,7 @@ EXACT = ("buf", "npu")
 
 @dataclass(frozen=True)
 class Row:
-    """One output at one level."""
+    """One output at one level, or the new contents of a state."""
 
     level: str
     output: str
@@ -52,13 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compares; 3 if the rule is broken."""
-    from ge_compiler.tools.commands.golden import golden_of_program
+    from ge_compiler.tools.commands.golden import golden_in, narrowed_dtype
 
     levels = _levels(options.levels)
     progress = Progress()
-    compiled = program_of_factory(options, progress)
+    compiled = program_of_factory(options, progress, levels[-1])
     inputs = inputs_of_imported(compiled.imported.inputs)
-    truth = golden_of_program(compiled.program, compiled.imported.model, inputs)
+    with model_output():
+        truth = golden_in(narrowed_dtype(compiled.program), compiled.imported)
     progress.done("ran the model in PyTorch, and in f64")
     rows: list[Row] = []
     above: tuple[str, Sequence[Array]] | None = None
@@ -67,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         progress.done(f"executed {level}")
         rows += _rows(compiled.program, level, outputs, truth, above)
         above = level, outputs
-    _write(rows, compiled.program.signature.outputs, options.format)
+    _write(rows, compiled.program.signature.results, options.format)
     return 3 if any(row.failures for row in rows) else 0
 
 
@@ -93,7 +95,7 @@ def _rows(program: Program, level: str, outputs: Sequence[Array], truth: Any, ab
     neighbour = LEVELS[LEVELS.index(level) - 1]
     exact = level in EXACT and above is not None and above[0] == neighbour
     metrics = compare(program, outputs, truth)
-    names = [spec.name for spec in program.signature.outputs]
+    names = [spec.name for spec in program.signature.results]
     same = [identical(x, y) for x, y in zip(outputs, above[1], strict=True)] if exact and above is not None else [None] * len(names)
     return [Row(level, *row) for row in zip(names, metrics, same, strict=True)]
 

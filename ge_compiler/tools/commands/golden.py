@@ -10,13 +10,16 @@ import torch
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.lowering.from_torch.dtypes import to_torch
 from ge_compiler.lowering.from_torch.export import with_dtype
-from ge_compiler.lowering.from_torch.golden import Golden, golden
+from ge_compiler.lowering.from_torch.golden import Golden, golden, golden_of
+from ge_compiler.lowering.from_torch.parameters import held_tensor
 from ge_compiler.runtime.accuracy import Metrics, measure
 from ge_compiler.runtime.signature import Array, TensorSpec
 from ge_compiler.tools.commands.factory import model_output
+from ge_compiler.tools.commands.inputs import call_of
 from ge_compiler.tools.compilation import PRECISION_MODES
 
 if TYPE_CHECKING:
+    from ge_compiler.lowering.from_torch.importer import Imported
     from ge_compiler.runtime.weights import WeightStore
     from ge_compiler.tools.api import Program
 
@@ -28,14 +31,20 @@ def narrowed_dtype(program: Program) -> str | None:
 
 def golden_of_program(program: Program, model: torch.nn.Module, inputs: Sequence[Array]) -> Golden:
     """What PyTorch gives for `inputs`, in the dtype in which the program computes."""
-    named = {spec.name: to_torch(array) for spec, array in zip(program.signature.inputs, inputs, strict=True)}
+    leaves = {spec.name: to_torch(array) for spec, array in zip(program.signature.inputs, inputs, strict=True)}
+    args, kwargs = call_of(program.signature.parameters, leaves)
     with model_output():
-        return golden(model, (), named, dtype=narrowed_dtype(program) or program.dtype)
+        return golden(model, args, kwargs, dtype=narrowed_dtype(program) or program.dtype)
+
+
+def golden_in(dtype: str | None, imported: Imported) -> Golden:
+    """What PyTorch gives for the inputs that a model was imported with, in another dtype if given."""
+    return golden_of(imported) if dtype is None else golden(imported.model, imported.args, imported.kwargs, dtype)
 
 
 def compare(program: Program, outputs: Sequence[Array], truth: Golden) -> list[Metrics]:
-    """The metrics of each output."""
-    rows = zip(program.signature.outputs, outputs, truth.reference, truth.eager, strict=True)
+    """The metrics of each output, then of the new contents of each state."""
+    rows = zip(program.signature.results, outputs, truth.reference, truth.eager, strict=True)
     return [measure(actual, reference, eager, _rule(program, spec)) for spec, actual, reference, eager in rows]
 
 
@@ -49,20 +58,10 @@ def with_weights(model: torch.nn.Module, weights: WeightStore, dtype: str | None
     with torch.no_grad():
         for name, keys in weights.keys_of.items():
             for key in keys:
-                held = _tensor(model, key)
+                held = held_tensor(model, key)
                 if held is None:
                     continue
                 if tuple(held.shape) != weights[name].shape:
                     raise CompileError(f"{source} has weight {key} of shape {weights[name].shape}, the model one of {tuple(held.shape)}")
                 held.copy_(to_torch(weights[name]))
     return model
-
-
-def _tensor(model: torch.nn.Module, key: str) -> torch.Tensor | None:
-    """The parameter, buffer or tensor attribute `key`; `None` for a constant that torch lifted out of the code."""
-    path, _, name = key.rpartition(".")
-    try:
-        value = getattr(model.get_submodule(path), name, None)
-    except AttributeError:
-        return None
-    return value if isinstance(value, torch.Tensor) else None

@@ -53,13 +53,14 @@ def run(options: argparse.Namespace) -> int:
     inputs = inputs_of(program, options.input)
     progress.done(f"loaded {options.program}")
     statistics = Statistics()
-    outputs = program.run(inputs, options.level, statistics)
+    results = program.run(inputs, options.level, statistics)
     progress.done(f"executed at {options.level or program.levels[-1]}")
-    for path, array in zip(options.output, outputs, strict=False):
+    for path, array in zip(options.output, results, strict=False):
         _write(Path(path), array)
-    metrics = None if factory is None else _compare(program, factory, inputs, outputs, options.program, progress)
+    metrics = None if factory is None else _compare(program, factory, inputs, results, options.program, progress)
     write = _write_json if options.format == "json" else _write_text
-    write(program, outputs, statistics, metrics)
+    changed = _changed(program, inputs, results)
+    write(program, results, changed, statistics, metrics)
     if options.format == "text" and program.origin is not None:
         specs = " ".join(f"--input '{spec}'" for spec in program.signature.inputs)
         sys.stdout.write(f"\nnext: gec compare {shlex.quote(program.origin['factory'])} {specs}\n")
@@ -81,14 +82,21 @@ def inputs_of(program: Program, texts: Sequence[str]) -> list[Array]:
 
 
 def _compare(
-    program: Program, factory: Factory, inputs: Sequence[Array], outputs: Sequence[Array], source: str, progress: Progress
+    program: Program, factory: Factory, inputs: Sequence[Array], results: Sequence[Array], source: str, progress: Progress
 ) -> list[Metrics]:
     from ge_compiler.tools.commands.golden import compare, golden_of_program, with_weights
 
     model = with_weights(factory.build(), program.weights, program.dtype, source)
     truth = golden_of_program(program, model, inputs)
     progress.done(f"ran {factory} in PyTorch, and in f64")
-    return compare(program, outputs, truth)
+    return compare(program, results, truth)
+
+
+def _changed(program: Program, inputs: Sequence[Array], results: Sequence[Array]) -> list[int]:
+    """How many elements of each state the call has changed."""
+    before = [inputs[state.argument] if state.initial is None else program.states[state.tensor.name] for state in program.signature.states]
+    after = [results[state.result] for state in program.signature.states]
+    return [int(np.count_nonzero((old != new) & ((old == old) | (new == new)))) for old, new in zip(before, after, strict=True)]
 
 
 def _write(path: Path, array: Array) -> None:
@@ -99,12 +107,17 @@ def _write(path: Path, array: Array) -> None:
         np.save(file, array.astype(np.float32) if is_bf16 else array)
 
 
-def _write_json(program: Program, outputs: Sequence[Array], statistics: Statistics, metrics: Sequence[Metrics] | None) -> None:
+def _write_json(
+    program: Program, results: Sequence[Array], changed: Sequence[int], statistics: Statistics, metrics: Sequence[Metrics] | None
+) -> None:
     rows: list[dict[str, Any]] = []
-    for i, (spec, array) in enumerate(zip(program.signature.outputs, outputs, strict=True)):
+    for i, (spec, array) in enumerate(zip(program.signature.results, results, strict=True)):
         row: dict[str, Any] = {"name": spec.name, "dtype": spec.dtype, "shape": list(spec.shape), **_moments(array)}
         rows.append(row if metrics is None else row | {"golden": metrics[i].to_json()})
-    result: dict[str, Any] = {"outputs": rows, "instructions": statistics.total, "launches": dict(statistics.launches)}
+    count = len(program.signature.outputs)
+    states = [row | {"changed": elements} for row, elements in zip(rows[count:], changed, strict=True)]
+    result: dict[str, Any] = {"outputs": rows[:count], "states": states}
+    result |= {"instructions": statistics.total, "launches": dict(statistics.launches)}
     if metrics is not None:
         result["within"] = all(m.within for m in metrics)
     sys.stdout.write(json.dumps(result, indent=2) + "\n")
@@ -118,10 +131,16 @@ def _moments(array: Array) -> dict[str, float | None]:
     return {name: float(value) if np.isfinite(value) else None for name, value in figures.items()}
 
 
-def _write_text(program: Program, outputs: Sequence[Array], statistics: Statistics, metrics: Sequence[Metrics] | None) -> None:
-    specs = program.signature.outputs
-    rows = [(str(spec), *map(figure_or_dash, _moments(array).values())) for spec, array in zip(specs, outputs, strict=True)]
-    sys.stdout.write(table(("output", "mean", "min", "max"), rows, right=(1, 2, 3), indent="") + "\n")
+def _write_text(
+    program: Program, results: Sequence[Array], changed: Sequence[int], statistics: Statistics, metrics: Sequence[Metrics] | None
+) -> None:
+    specs, count = program.signature.results, len(program.signature.outputs)
+    rows = [(str(spec), *map(figure_or_dash, _moments(array).values())) for spec, array in zip(specs, results, strict=True)]
+    sys.stdout.write(table(("output", "mean", "min", "max"), rows[:count], right=(1, 2, 3), indent="") + "\n")
+    if changed:
+        states = [(*row, str(elements)) for row, elements in zip(rows[count:], changed, strict=True)]
+        header = ("new contents of state", "mean", "min", "max", "elements changed")
+        sys.stdout.write("\n" + table(header, states, right=(1, 2, 3, 4), indent="") + "\n")
     if statistics.total:
         sys.stdout.write(f"{statistics.total} instructions in {plural(statistics.launches.total(), 'kernel launch')}\n")
     if metrics is not None:

@@ -18,10 +18,10 @@ from ge_compiler.dialects import LEVELS
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.target import DEFAULT_TARGET, available_targets, load_target, target_name_of, target_of
 from ge_compiler.dialects.types import shaped_type
-from ge_compiler.runtime.signature import FLOATS, Array, Signature, TensorSpec
+from ge_compiler.runtime.signature import FLOATS, Array, Signature, State, TensorSpec
 from ge_compiler.tools.api import Program, compile_module, make_options
 from ge_compiler.tools.commands.factory import Factory, model_output
-from ge_compiler.tools.commands.inputs import Input, float_dtype, parse_inputs
+from ge_compiler.tools.commands.inputs import Input, call_of, float_dtype, parse_inputs
 from ge_compiler.tools.compilation import FALLBACKS, PRECISION_MODES, Options
 from ge_compiler.tools.opt.registry import UsageError
 
@@ -106,20 +106,21 @@ def program_of_factory(options: argparse.Namespace, progress: Progress, stop: st
 
 def import_with(model: torch.nn.Module, inputs: Sequence[Input], dtype: str | None) -> Imported:
     """Imports `model` for inputs that are named after the parameters of its `forward`."""
+    from ge_compiler.lowering.from_torch.export import forward_parameters
     from ge_compiler.lowering.from_torch.importer import import_model
 
-    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    parameters = [p.name for p in inspect.signature(model.forward).parameters.values() if p.kind not in variable]
-    names = ", ".join(parameters)
+    kinds = {p.name: p.kind for p in inspect.signature(model.forward).parameters.values()}
+    parameters, names = list(kinds), ", ".join(kinds)
     if not inputs and parameters:
-        example = f"--input '{parameters[0]}=f16[32,768]'"
-        raise UsageError(f"the inputs of forward({names}) are missing; give each its dtype and sizes: {example}")
-    if unknown := [i.name for i in inputs if i.name not in parameters]:
+        example = f"{parameters[0]}.0" if kinds[parameters[0]] is inspect.Parameter.VAR_POSITIONAL else parameters[0]
+        raise UsageError(f"the inputs of forward({names}) are missing; give each its dtype and sizes: --input '{example}=f16[32,768]'")
+    takes_any = inspect.Parameter.VAR_KEYWORD in kinds.values()
+    if unknown := [i.name for i in inputs if i.parameter not in kinds and not takes_any]:
         raise UsageError(f"--input {unknown[0]}: forward has no parameter '{unknown[0]}'; its parameters: {names}")
-    ordered = sorted(inputs, key=lambda i: parameters.index(i.name))
-    arguments = {i.name: tensor_of(i.array()) for i in ordered}
+    ordered = sorted(inputs, key=lambda i: parameters.index(i.parameter) if i.parameter in kinds else len(parameters))
+    args, kwargs = call_of(forward_parameters(model), {i.name: tensor_of(i.array()) for i in ordered})
     with model_output():
-        return import_model(model, (), arguments, dtype=dtype)
+        return import_model(model, args, kwargs, dtype=dtype)
 
 
 def tensor_of(array: Array) -> torch.Tensor:
@@ -172,19 +173,23 @@ def module_main(module: ModuleOp) -> FuncOp:
 
 
 def _signature_of(main: FuncOp) -> Signature:
+    from ge_compiler.dialects.states import states
     from ge_compiler.runtime.execute import result_count
 
     arguments = list(main.body.block.args)
     count = result_count(main)
     inputs = arguments[: len(arguments) - count]
     names = [value.name_hint or f"arg{i}" for i, value in enumerate(inputs)]
-    results = [value.type for value in arguments[len(arguments) - count :]] or list(main.function_type.outputs)
+    updates = {result: argument for argument, result in states(main).items()}
+    returned = [type_ for i, type_ in enumerate(main.function_type.outputs) if i not in updates]
+    results = [value.type for value in arguments[len(arguments) - count :]] or returned
     output_names = ["y"] if len(results) == 1 else [f"y{i}" for i in range(len(results))]
     return Signature(
         inputs=tuple(_spec(main, name, value.type) for name, value in zip(names, inputs, strict=True)),
         outputs=tuple(_spec(main, name, type_) for name, type_ in zip(output_names, results, strict=True)),
         parameters=tuple(names),
         arguments=tuple(names),
+        states=tuple(State(_spec(main, names[i], inputs[i].type), i, result, None) for result, i in sorted(updates.items())),
     )
 
 
