@@ -84,7 +84,8 @@ def _schedule(kernel: FuncOp, given: Schedule, target: NpuTarget) -> Schedule:
     keys = keys_of(domain)
     unused = [key for key in given if key not in keys]
     if unused:
-        message = f"@{kernel.sym_name.data} is a vector kernel and does not use {', '.join(unused)}; its keys: {', '.join(keys)}"
+        kind = "a vector kernel" if domain.anchor is None else "an attention"
+        message = f"@{kernel.sym_name.data} is {kind} and does not use {', '.join(unused)}; its keys: {', '.join(keys)}"
         raise CompileError.at(kernel, message)
     if "splits" in keys:
         given = {"splits": 1, **given}

@@ -8,17 +8,22 @@ from typing import Any
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, f32, i1, i32
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
 from ge_compiler.dialects import tile
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.functions import FUNCTIONS
+from ge_compiler.dialects.fused import AttentionOp
 from ge_compiler.dialects.memory import Space
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.types import tensor_type
 from ge_compiler.lowering.tiling.attention_block import Facts, emit_block, emit_result, emit_start
-from ge_compiler.lowering.tiling.attention_shape import AttentionShape
+from ge_compiler.lowering.tiling.attention_shape import AttentionShape, matrix_strides
 from ge_compiler.lowering.tiling.writer import Index, Writer, on_chip
+from ge_compiler.transforms.iteration.domain import Domain
+
+View = Callable[[BlockArgument, int, Sequence[tuple[int, int]]], SSAValue]
+"""A window of a kernel's argument: its offset, and the size and stride of each dimension."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,8 @@ class Queries:
     lane_extent: Index
     number: Index
     """The number of the first one among all queries, by which a causal mask counts."""
+    step: int = 1
+    """How much that number grows from row to row."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,27 @@ class Operands:
     k: Matrices
     v: Matrices
     mask: Matrices | None
+
+    @staticmethod
+    def of(domain: Domain, offsets: Sequence[Index], view: View) -> Operands:
+        """The operands of a kernel's anchor at a point of its domain, an offset for each group."""
+        assert isinstance(domain.anchor, AttentionOp)
+        found: list[Matrices] = []
+        for number in range(len(domain.anchor.operands)):
+            argument, window = domain.operand(number)
+            strides = (*window.strides[:-2], *(matrix_strides(window)[number]))
+            dims = [(n, s) if s else (1, 1) for n, s in zip(_sizes(domain, number), strides, strict=True)]
+            points = tuple(o if s else 0 for o, s in zip(offsets[:-2], strides, strict=False))
+            found.append(Matrices(view(argument, window.offset, dims), points))
+        q, k, v, *mask = found
+        return Operands(q, k, v, mask[0] if mask else None)
+
+
+def _sizes(domain: Domain, number: int) -> list[int]:
+    """How many points, rows and columns operand `number` has where it follows them."""
+    d, keys = (group.size for group in domain.inner)
+    rows, columns = domain.sizes[-2:]
+    return [*domain.sizes[:-2], *((rows, d), (keys, d), (keys, columns), (rows, keys))[number]]
 
 
 @dataclass
@@ -95,10 +123,14 @@ class AttentionLoops:
         keys = self.shape.sk
         if not self.facts.causal:
             return keys
-        behind = self.writer.plus(self.rows.number, self.rows.extent)
+        behind = self.writer.plus(self._number(self.rows.extent), 1 - self.rows.step)
         if isinstance(behind, int):
             return min(keys, behind)
         return self.writer.value(arith.MinSIOp(self.writer.index(keys), behind), "end")
+
+    def _number(self, row: Index) -> Index:
+        """The number of a row of the tile among all queries."""
+        return self.writer.plus(self.rows.number, row if self.rows.step == 1 else self.writer.multiply(row, self.rows.step, "number"))
 
     # ---- the sink of the arithmetic -----------------------------------------------------------------------------------
 
@@ -123,10 +155,10 @@ class AttentionLoops:
         return self.writer.value(tile.LoadOp(mask.source, offsets, valid, type_), "mask")
 
     def ahead(self) -> SSAValue:
-        start = self.writer.plus(self.rows.number, self.rows.lane_start)
-        base = self.writer.value(arith.SubiOp(self._index, self.writer.index(start)), "ahead")
+        first = self.writer.index(self._number(self.rows.lane_start))
+        base = self.writer.value(arith.SubiOp(self._index, first), "ahead")
         type_ = on_chip([self.shape.part, self.shape.keys], i32, Space.UB)
-        return self.writer.value(tile.IotaOp(base, (-1, 1), [self.rows.lane_extent, self._keys], type_), "ahead")
+        return self.writer.value(tile.IotaOp(base, (-self.rows.step, 1), [self.rows.lane_extent, self._keys], type_), "ahead")
 
     def constant(self, value: float, element: Attribute) -> SSAValue:
         attribute = FloatAttr(value, f32) if element == f32 else IntegerAttr(int(value), i32)

@@ -6,16 +6,20 @@ of values (`dv`), are on chip at once; the cube takes them, and the keys, in ste
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Protocol
 
 from xdsl.dialects.builtin import f32, i1, i32
 from xdsl.ir import Attribute
 
 from ge_compiler.dialects.functions import FUNCTIONS
-from ge_compiler.dialects.memory import BLOCK_BYTES, Space, element_bytes, round_up
+from ge_compiler.dialects.fused import AttentionOp
+from ge_compiler.dialects.memory import Space, round_up
 from ge_compiler.lowering.tiling.attention_block import Facts, emit_block, emit_result, emit_start
+from ge_compiler.lowering.tiling.shapes import TileShape
+from ge_compiler.transforms.iteration.domain import Domain, Window
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,13 @@ class AttentionShape:
     def part(self) -> int:
         """Queries of one lane."""
         return -(-self.rows // self.lanes)
+
+    @staticmethod
+    def of(domain: Domain, shape: TileShape) -> AttentionShape:
+        """The sizes of a kernel whose tiles have `shape`: its rows are queries, its columns a head's elements."""
+        d, keys = (group.size for group in domain.inner)
+        slots = shape.l1, shape.l0, shape.ub
+        return AttentionShape(shape.rows, shape.keys, shape.k0, d, shape.columns, keys, shape.lanes, *slots)
 
     def step(self, room: int) -> int:
         """Elements that one instruction sums of `room`."""
@@ -113,9 +124,18 @@ class _Measured:
         return self.recorder.brought("pv", (self.shape.part, self.shape.dv), f32)
 
 
-def measure(recorder: TileRecorder, shape: AttentionShape, facts: Facts, masked: tuple[bool, bool]) -> Any:
+def matrix_strides(window: Window) -> tuple[tuple[int, int], ...]:
+    """The strides from row to row and from column to column of a matrix of queries, keys, values and the mask, where a window is that."""
+    (d, keys), (rows, columns) = window.inner, window.strides[-2:]
+    return (rows, d), (keys, d), (keys, columns), (rows, keys)
+
+
+def measure(recorder: TileRecorder, domain: Domain, shape: TileShape) -> Any:
     """Records the tiles of the unified buffer, from the start to the handle of the result."""
-    sink = _Measured(recorder, shape, facts, masked)
+    assert isinstance(domain.anchor, AttentionOp)
+    facts = Facts.of(domain.anchor)
+    rows, columns = (0, 0) if facts.mask is None else matrix_strides(domain.operand(3)[1])[3]
+    sink = _Measured(recorder, AttentionShape.of(domain, shape), facts, (rows != 0, columns != 0))
     carried = emit_block(facts, sink, *emit_start(sink))
     recorder.kept(carried)
     return emit_result(sink, carried[1], carried[2])
@@ -134,8 +154,10 @@ class CubeTile:
     slots: int = 1
 
 
-def cube_tiles(shape: AttentionShape, facts: Facts) -> Iterator[CubeTile]:
+def cube_tiles(domain: Domain, tile_shape: TileShape) -> Iterator[CubeTile]:
     """The buffers of the cube's memories."""
+    assert isinstance(domain.anchor, AttentionOp)
+    shape, facts = AttentionShape.of(domain, tile_shape), Facts.of(domain.anchor)
     rows, keys, d, dv = shape.rows, shape.keys, shape.d, shape.dv
     for label, size in (("q", (rows, d)), ("k", (keys, d)), ("v", (keys, dv)), ("p", (rows, keys))):
         yield CubeTile(label, Space.L1, size, facts.element, 0, 1, shape.l1)
@@ -151,57 +173,34 @@ def cube_tiles(shape: AttentionShape, facts: Facts) -> Iterator[CubeTile]:
 # ---- which sizes are chosen -----------------------------------------------------------------------------------------
 
 Schedule = dict[str, int]
-KEYS = ("m", "n", "k0", "l1", "l0", "ub")
-"""The keys of a schedule that mean something for an attention: `m` queries, `n` keys of a block."""
 MOST_ROWS, MOST_KEYS = 128, 512
 """The longest tile and block that the rule considers."""
 BLOCK_COST = 16384
 """The fixed cost of a block of keys, in elements moved: cube and lanes wait for each other twice."""
 
 
-@dataclass(frozen=True)
-class Work:
-    """How much there is to do: heads of `sq` queries and `sk` keys."""
-
-    heads: int
-    sq: int
-    sk: int
-    d: int
-    dv: int
+Fits = Callable[[Schedule, tuple[Space, ...]], bool]
+"""Whether the tiles of a complete schedule fit into some memories; into all, where none are named."""
 
 
-def attention_shape(work: Work, schedule: Mapping[str, int], lanes: int) -> AttentionShape:
-    """The tiles that a complete schedule gives: no larger than the work, and never empty."""
-    rows, keys = max(1, min(schedule["m"], work.sq)), max(1, min(schedule["n"], work.sk))
-    l1, l0, ub = (schedule.get(key, 1) for key in ("l1", "l0", "ub"))
-    return AttentionShape(rows, keys, schedule["k0"], work.d, work.dv, work.sk, lanes, l1, l0, ub)
-
-
-def step_of(facts: Facts) -> int:
-    """Elements that one block of a fractal holds: k0 is a multiple of it."""
-    return BLOCK_BYTES // element_bytes(facts.element)
-
-
-def choose_attention(
-    work: Work, facts: Facts, given: Schedule, cores: int, fits: Callable[[Schedule, tuple[Space, ...]], bool]
-) -> Schedule | None:
+def choose_attention(domain: Domain, given: Schedule, cores: int, step: int, fits: Fits) -> Schedule | None:
     """The sizes of the least cost that fit, in which the `given` keys stand; `None` if none do.
 
     The cost is what the busiest core moves: for each block of keys its keys and values, its scores twice (to the lanes and back) and its
-    products. `fits` says whether a complete schedule fits into some memories (all, where none are named).
+    products. `step` is what k0 is a multiple of.
     """
-    for candidate in sorted(_candidates(work, given), key=lambda schedule: _cost(work, schedule, cores)):
+    for candidate in sorted(_candidates(domain, given), key=lambda schedule: _cost(domain, schedule, cores)):
         for slots in (2, 1):
             schedule = {"l1": slots, "l0": slots, "ub": 1, **candidate}
-            k0 = given.get("k0") or _longest_step(work, facts, schedule, fits)
+            k0 = given.get("k0") or _longest_step(domain, schedule, step, fits)
             if k0 is not None and fits({**schedule, "k0": k0}, ()):
                 return {**schedule, "k0": k0}
     return None
 
 
-def _candidates(work: Work, given: Schedule) -> Iterator[Schedule]:
-    for m in [given["m"]] if "m" in given else _multiples(work.sq, MOST_ROWS):
-        for n in [given["n"]] if "n" in given else _multiples(work.sk, MOST_KEYS):
+def _candidates(domain: Domain, given: Schedule) -> Iterator[Schedule]:
+    for m in [given["m"]] if "m" in given else _multiples(domain.sizes[-2], MOST_ROWS):
+        for n in [given["n"]] if "n" in given else _multiples(domain.inner[1].size, MOST_KEYS):
             yield {**given, "m": m, "n": n}
 
 
@@ -210,15 +209,23 @@ def _multiples(size: int, most: int) -> list[int]:
     return [v for v in range(16, limit + 1, 16) if v <= 128 or v % 64 == 0 or v == limit]
 
 
-def _cost(work: Work, schedule: Schedule, cores: int) -> tuple[int, int, int]:
-    m, n = min(schedule["m"], max(work.sq, 1)), min(schedule["n"], max(work.sk, 1))
-    waves = -(-work.heads * -(-work.sq // m) // cores)
-    block = BLOCK_COST + n * (work.d + work.dv) + m * (2 * n + work.dv)
-    return waves * -(-work.sk // n) * block, -m * n, m
+def _cost(domain: Domain, schedule: Schedule, cores: int) -> tuple[int, int, int]:
+    (d, keys), (rows, dv) = (group.size for group in domain.inner), domain.sizes[-2:]
+    m, n = min(schedule["m"], max(rows, 1)), min(schedule["n"], max(keys, 1))
+    waves = -(-prod(domain.sizes[:-2]) * -(-rows // m) // cores)
+    block = BLOCK_COST + n * (d + dv) + m * (2 * n + dv)
+    return waves * -(-keys // n) * block, -m * n, m
 
 
-def _longest_step(work: Work, facts: Facts, schedule: Schedule, fits: Callable[[Schedule, tuple[Space, ...]], bool]) -> int | None:
-    step = step_of(facts)
-    longest = min(256, round_up(max(work.d, min(schedule["n"], max(work.sk, 1))), step))
-    steps = range(longest, 0, -step)
-    return next((k0 for k0 in steps if fits({**schedule, "k0": k0}, (Space.L0A, Space.L0B))), None)
+def _longest_step(domain: Domain, schedule: Schedule, step: int, fits: Fits) -> int | None:
+    d, keys = (group.size for group in domain.inner)
+    longest = min(256, round_up(max(d, min(schedule["n"], keys), 1), step))
+    return next((k0 for k0 in range(longest, 0, -step) if fits({**schedule, "k0": k0}, (Space.L0A, Space.L0B))), None)
+
+
+def broken_rule(domain: Domain, schedule: Schedule, step: int) -> str | None:
+    """What is wrong with a schedule whatever the sizes of memories, and what to do."""
+    longest = max(domain.inner[0].size, min(schedule["n"], domain.inner[1].size))
+    if schedule["k0"] % step and schedule["k0"] < longest:
+        return f"k0 = {schedule['k0']} must be a multiple of {step}; use {round_up(schedule['k0'], step)}"
+    return None

@@ -9,9 +9,11 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, BlockArgument, Operation
 
 from ge_compiler.dialects.functions import FUNCTIONS, expand
+from ge_compiler.dialects.fused import AttentionOp
 from ge_compiler.dialects.memory import DEFAULT_LAYOUT, Space, element_bytes, tile_bytes
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.types import accumulator_of, tensor_type
+from ge_compiler.lowering.tiling.attention_shape import cube_tiles, measure
 from ge_compiler.lowering.tiling.emission import Scalar, emit
 from ge_compiler.lowering.tiling.matmul import Side
 from ge_compiler.lowering.tiling.shapes import TileShape
@@ -123,6 +125,8 @@ class Recorder:
     def accumulator(self) -> Held:
         anchor = self.domain.anchor
         assert anchor is not None
+        if isinstance(anchor, AttentionOp):
+            return measure(self, self.domain, self.shape)
         element = tensor_type(anchor.result).get_element_type()
         if self.shape.splits == 1:
             return self.brought("acc", self.shape.part, element)
@@ -199,7 +203,9 @@ class Recorder:
 
 
 def of_anchor(domain: Domain, shape: TileShape) -> list[Held]:
-    """The operands and the accumulator of a matmul; all are held at once."""
+    """The operands and the accumulators of the anchor; those of a matmul are all held at once."""
+    if isinstance(domain.anchor, AttentionOp):
+        return [Held(t.label, t.space, t.shape, t.element, t.first, t.last, t.slots) for t in cube_tiles(domain, shape)]
     left, right = Side.of(domain, 0), Side.of(domain, 1)
     element = tensor_type(left.argument).get_element_type()
     wide = accumulator_of(element)

@@ -20,6 +20,9 @@ from ge_compiler.dialects.reductions import identity
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.tile.window import row_major
 from ge_compiler.dialects.types import tensor_type
+from ge_compiler.lowering.tiling.attention import AttentionLoops, Operands, Queries
+from ge_compiler.lowering.tiling.attention_block import Facts
+from ge_compiler.lowering.tiling.attention_shape import AttentionShape
 from ge_compiler.lowering.tiling.emission import Scalar, emit
 from ge_compiler.lowering.tiling.matmul import MatmulLoops, Span
 from ge_compiler.lowering.tiling.shapes import TileShape, tile_shape
@@ -195,13 +198,18 @@ class KernelWriter:
         return self.writer.value(load, argument.name_hint)
 
     def iota(self, element: Attribute, offset: int, strides: tuple[int, ...]) -> SSAValue:
-        base: Index = offset
-        for place, stride in zip(self.lane_offsets(), strides, strict=True):
-            if stride:
-                base = self.writer.plus(base, self.writer.multiply(place, stride, "number") if stride != 1 else place)
+        base = self.number(offset, strides, self.lane_offsets())
         follows = strides[-2] != 0, strides[-1] != 0
         type_ = on_chip(self._room(follows), element, Space.UB)
         return self.writer.value(tile.IotaOp(base, strides[-2:], self._valid(follows), type_), "iota")
+
+    def number(self, offset: int, strides: tuple[int, ...], places: Sequence[Index]) -> Index:
+        """A number that grows along each group of the domain, at a place in each."""
+        total: Index = offset
+        for place, stride in zip(places, strides, strict=True):
+            if stride:
+                total = self.writer.plus(total, self.writer.multiply(place, stride, "number") if stride != 1 else place)
+        return total
 
     def function(self, name: str, operands: list[SSAValue], scalar: Scalar | None) -> SSAValue:
         types = [tensor_type(x) for x in operands]
@@ -308,10 +316,21 @@ class KernelWriter:
 
     def accumulator(self) -> SSAValue:
         anchor = self.domain.anchor
-        assert isinstance(anchor, fused.MatmulOp)
+        assert anchor is not None
+        if isinstance(anchor, fused.AttentionOp):
+            return self._attention(anchor)
         if self.shape.splits > 1:
             return self._sum_of_partials()
         return self.to_lanes(self._loops(0, self.domain.contraction), anchor)
+
+    def _attention(self, anchor: fused.AttentionOp) -> SSAValue:
+        index = self.domain.needed(anchor.result)[0][-2]
+        strides = self.domain.strides(index)
+        number = self.number(index.offset, strides, self.offsets)
+        rows = Queries(self.offsets[-2], self.extents[0], self.lane_starts[0], self.lane_extents[0], number, strides[-2] or 1)
+        operands = Operands.of(self.domain, self.offsets, self.operand_view)
+        shape = AttentionShape.of(self.domain, self.shape)
+        return AttentionLoops(self.writer, self.target, shape, Facts.of(anchor), rows, operands).write()
 
     def _loops(self, base: Index, length: Index) -> SSAValue:
         """The product over one part of the contraction, in L0C."""

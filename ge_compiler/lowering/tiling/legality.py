@@ -8,9 +8,11 @@ from itertools import combinations
 from xdsl.dialects.func import FuncOp
 
 from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.fused import AttentionOp
 from ge_compiler.dialects.memory import round_up
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.tile import SIZE_KEYS
+from ge_compiler.lowering.tiling.attention_shape import broken_rule
 from ge_compiler.lowering.tiling.footprint import Held, by_space, footprint
 from ge_compiler.lowering.tiling.schedules import Schedule, choose, overflow, peaks, requests_of, step_of
 from ge_compiler.lowering.tiling.shapes import clip, keys_of
@@ -42,6 +44,8 @@ def _broken_rule(domain: Domain, given: Schedule, schedule: Schedule) -> str | N
     """What is wrong with a schedule whatever the sizes of memories, and what to do."""
     if domain.anchor is None:
         return None
+    if isinstance(domain.anchor, AttentionOp):
+        return broken_rule(domain, schedule, step_of(domain))
     step, k0, k = step_of(domain), schedule["k0"], schedule["k"]
     if k0 > k:
         return f"k0 = {k0} must not exceed k = {k}; lower k0 to {k}"

@@ -12,11 +12,14 @@ vector kernel are loaded, computed and stored one after the other, which counts 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from math import prod
 
+from ge_compiler.dialects.fused import AttentionOp
 from ge_compiler.dialects.memory import BLOCK_BYTES, Space, element_bytes, round_up
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.types import tensor_type
+from ge_compiler.lowering.tiling.attention_shape import choose_attention
 from ge_compiler.lowering.tiling.emission import chunked_groups
 from ge_compiler.lowering.tiling.footprint import Held, by_space, footprint, of_anchor
 from ge_compiler.lowering.tiling.shapes import TileShape, clip
@@ -68,6 +71,8 @@ def step_of(domain: Domain) -> int:
 
 def choose(domain: Domain, given: Schedule, target: NpuTarget) -> Schedule | None:
     """The schedule of the rule in which the `given` keys stand as they are; `None` if nothing fits."""
+    if isinstance(domain.anchor, AttentionOp):
+        return choose_attention(domain, given, target.cores, step_of(domain), partial(_attention_fits, domain, target))
     slots = [given["ub"]] if "ub" in given else [2, 1]
     candidates = [{**given, "m": rows, "n": columns, "ub": ub} for rows, columns in _sides(domain, given) for ub in slots]
     too_large: list[Schedule] = []
@@ -83,6 +88,14 @@ def choose(domain: Domain, given: Schedule, target: NpuTarget) -> Schedule | Non
             if overflow(domain, schedule, target) is None:
                 return schedule
     return None
+
+
+def _attention_fits(domain: Domain, target: NpuTarget, schedule: Schedule, spaces: tuple[Space, ...]) -> bool:
+    """Whether the tiles of an attention fit into some memories; into all, where none are named."""
+    if not spaces:
+        return overflow(domain, schedule, target) is None
+    held = by_space(of_anchor(domain, clip(domain, schedule, target)), target)
+    return all(_peak(held[space], target.spaces[space].alignment) <= target.capacity(space) for space in spaces)
 
 
 def _contains(candidate: Schedule, other: Schedule) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.func import FuncOp
 
-from ge_compiler.dialects import tile
+from ge_compiler.dialects import fused, tile
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.memory import Space, round_up
 from ge_compiler.dialects.target import NpuTarget
@@ -34,6 +34,8 @@ class TileShape:
     """Whether an accumulator reaches global memory through the unified buffer only."""
     k_part: int = 0
     """Elements of the contraction in each part; the last may have fewer."""
+    keys: int = 0
+    """Keys of a block of an attention, whose tiles have all columns."""
 
     @property
     def matrix(self) -> tuple[int, int]:
@@ -59,6 +61,8 @@ class TileShape:
 
 def keys_of(domain: Domain) -> tuple[str, ...]:
     """The keys of a schedule that mean something for this kernel."""
+    if isinstance(domain.anchor, fused.AttentionOp):
+        return ("m", "n", "k0", "l1", "l0", "ub")
     return tuple(tile.SCHEDULE_KEYS) if domain.anchor is not None else ("m", "n", "ub")
 
 
@@ -68,6 +72,8 @@ def clip(domain: Domain, values: dict[str, int], target: NpuTarget) -> TileShape
     Lanes share out the rows; the columns of a vector kernel where it reduces its rows, or has only one.
     """
     rows, columns = domain.groups[-2:]
+    if isinstance(domain.anchor, fused.AttentionOp):
+        return _clip_attention(domain, values, target)
     k = max(1, min(values.get("k", 1), domain.contraction))
     m, n = max(1, min(values["m"], rows.size)), max(1, min(values["n"], columns.size))
     axis = 1 if domain.anchor is None and (rows.reduced or (rows.size == 1 and not columns.reduced)) else 0
@@ -77,6 +83,14 @@ def clip(domain: Domain, values: dict[str, int], target: NpuTarget) -> TileShape
     through_ub = any(path.destination is Space.UB for path in target.route(Space.L0C, Space.GM))
     splits = max(1, -(-domain.contraction // k_part))
     return TileShape(m, n, min(k, k_part), k0, target.vec_per_cube, axis, l1, l0, ub, splits, through_ub, k_part)
+
+
+def _clip_attention(domain: Domain, values: dict[str, int], target: NpuTarget) -> TileShape:
+    """The tiles of an attention: `m` queries, all of a head, and blocks of `n` keys."""
+    m, keys = max(1, min(values["m"], domain.sizes[-2])), max(1, min(values["n"], domain.inner[1].size))
+    l1, l0, ub = (values.get(key, 1) for key in tile.SLOT_KEYS)
+    k = max(1, domain.contraction)
+    return TileShape(m, max(1, domain.sizes[-1]), k, values.get("k0", 1), target.vec_per_cube, 0, l1, l0, ub, k_part=k, keys=keys)
 
 
 def tile_shape(domain: Domain, kernel: FuncOp, target: NpuTarget) -> TileShape:
