@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.functions import NATIVE
 from ge_compiler.dialects.npu import NPU, InstructionOp
 from ge_compiler.dialects.parser import parse_module
@@ -19,7 +20,8 @@ from ge_compiler.runtime.execute import Statistics, execute
 
 Array = npt.NDArray[Any]
 
-NAMES = {"float16": "f16", "float32": "f32", "int8": "i8", "int16": "i16", "int32": "i32"}
+NAMES = {"float16": "f16", "float32": "f32", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "bool": "i1"}
+DTYPES = {name: np.dtype(dtype) for dtype, name in NAMES.items()}
 
 
 def element(array: Array) -> str:
@@ -154,6 +156,10 @@ def test_mmad_accumulates_in_f32(kernel: Kernel) -> None:
     assert kernel.execute([x, y], total, np.zeros((1, 1), np.float32)) == 3072
 
 
+def chosen(condition: Array, x: Array, y: Array) -> Array:
+    return condition * x + (1 - condition) * y
+
+
 MODELS: dict[str, Callable[..., Any]] = {
     "add": np.add,
     "sub": np.subtract,
@@ -171,7 +177,29 @@ MODELS: dict[str, Callable[..., Any]] = {
     "sqrt": np.sqrt,
     "rec": np.reciprocal,
     "relu": lambda *x: np.maximum(x[0], 0),
+    "rint": np.rint,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "select": chosen,
+    "logical_and": np.minimum,
+    "logical_or": np.maximum,
+    "logical_not": lambda *x: 1 - x[0],
 }
+
+
+def numbers(shape: tuple[int, int], kind: str, seed: int) -> Array:
+    """Positive numbers in f32, of both signs and with repetitions in integers."""
+    rng = np.random.default_rng(seed)
+    if kind == "f32":
+        return np.where(rng.random(shape) < 0.2, 1.5, rng.uniform(0.1, 9, shape)).astype(np.float32)
+    return rng.integers(*((0, 2) if kind == "i1" else (-9, 9)), shape).astype(DTYPES[kind])
 
 
 @pytest.mark.parametrize(
@@ -181,23 +209,22 @@ MODELS: dict[str, Callable[..., Any]] = {
         for name, function in NATIVE.items()
         for kind in function.dtypes
         for shapes in [((17, 33), (17, 33)), ((5, 100), (1, 100)), ((40, 7), (40, 1)), ((9, 9), (1, 1))]
-        if function.operands == 2 or shapes[0] == (17, 33)
+        if function.operands > 1 or shapes[0] == (17, 33)
     ],
 )
 def test_vector_functions(kernel: Kernel, name: str, kind: str, shapes: Sequence[tuple[int, int]]) -> None:
     function = NATIVE[name]
-    dtype = np.dtype(np.int32 if kind == "i32" else np.float32)
-    rng = np.random.default_rng(3)
-    inputs = [(rng.uniform(0.1, 9, shape) if kind == "f32" else rng.integers(-99, 99, shape)).astype(dtype) for shape in shapes]
-    inputs = inputs[: function.operands]
-    scalar = "3" if kind == "i32" else "3.5"
+    of_operands = [shapes[-1]] * function.conditions + list(shapes[: function.operands - function.conditions])
+    inputs = [numbers(shape, "i1" if i < function.conditions else kind, i) for i, shape in enumerate(of_operands)]
+    scalar = "3.5" if kind == "f32" else "3"
     loaded = [kernel.load(f"%x{i}", x, "ub") for i, x in enumerate(inputs)]
-    out = kernel.tile(shapes[0], kind, "ub")
+    made = "i1" if function.is_predicate else kind
+    out = kernel.tile(shapes[0], made, "ub")
     kernel.run(f"v{name}", loaded, out, f" {{scalar = {scalar} : {kind}}}" if function.has_scalar else "")
     wide = [x.astype(np.float64) for x in inputs] + ([float(scalar)] if function.has_scalar else [])
     expected = MODELS[name](*wide)
-    actual = kernel.execute(inputs, out, np.zeros(shapes[0], dtype))
-    if kind == "i32":
+    actual = kernel.execute(inputs, out, np.zeros(shapes[0], DTYPES[made]))
+    if made != "f32":
         assert np.array_equal(actual, expected)
     else:
         assert np.all(np.abs(actual - expected) <= 2.0**-22 * np.abs(expected))
@@ -211,12 +238,15 @@ def test_a_vector_instruction_may_write_its_operand(kernel: Kernel) -> None:
     assert np.array_equal(kernel.execute([x], held, x), x)
 
 
-@pytest.mark.parametrize("source", [np.float16, np.float32, np.int32, np.int16, np.int8])
-@pytest.mark.parametrize("wanted", [np.float16, np.float32, np.int32, np.int16, np.int8])
-def test_vconv(kernel: Kernel, source: npt.DTypeLike, wanted: npt.DTypeLike) -> None:
+CONVERSIONS: dict[str, Callable[[float], float]] = {"i": math.trunc, "b": bool, "f": float}
+
+
+@pytest.mark.parametrize("source", sorted(DTYPES))
+@pytest.mark.parametrize("wanted", sorted(DTYPES))
+def test_vconv(kernel: Kernel, source: str, wanted: str) -> None:
     values = np.array([[0, -1, 2.75, -3.5, 100.2, 2.5, 0.1]]).repeat(19, axis=0)
-    x = values.astype(source)
-    expected = np.array([[math.trunc(float(v)) if np.dtype(wanted).kind == "i" else float(v) for v in row] for row in x]).astype(wanted)
+    x, convert = values.astype(DTYPES[source]), CONVERSIONS[DTYPES[wanted].kind]
+    expected = np.array([[convert(float(v)) for v in row] for row in x]).astype(DTYPES[wanted])
     out = kernel.run("vconv", [kernel.load("%x0", x, "ub")], kernel.tile((19, 7), element(expected), "ub"))
     assert np.array_equal(kernel.execute([x], out, expected), expected)
 
@@ -238,6 +268,78 @@ def test_vbrc(kernel: Kernel, shape: tuple[int, int], dtype: npt.DTypeLike) -> N
     assert np.array_equal(kernel.execute([x], out, expected), expected)
 
 
+@pytest.mark.parametrize(("kind", "model"), [("sum", np.sum), ("max", np.max), ("min", np.min)])
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.int64])
+@pytest.mark.parametrize(("shape", "axis"), [((17, 33), 0), ((17, 33), 1), ((1, 1), 1), ((0, 9), 1), ((9, 1), 0)])
+def test_vreduce(kernel: Kernel, kind: str, model: Callable[..., Any], dtype: npt.DTypeLike, shape: tuple[int, int], axis: int) -> None:
+    x = small_integers(shape, dtype)
+    expected = np.asarray(model(x.astype(np.float64), axis=axis, keepdims=True) if x.size else np.zeros((0, 1))).astype(dtype)
+    made = (expected.shape[0], expected.shape[1])
+    out = kernel.run(f"vreduce <{kind}>", [kernel.load("%x0", x, "ub")], kernel.tile(made, element(x), "ub"), f" along {axis}")
+    assert np.array_equal(kernel.execute([x], out, expected), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.int64])
+@pytest.mark.parametrize(("base", "steps"), [(0, (0, 1)), (2**24 - 3, (1, 0)), (-7, (33, -2))])
+@pytest.mark.parametrize("shape", [(17, 33), (1, 1), (0, 4)])
+def test_viota(kernel: Kernel, dtype: npt.DTypeLike, base: int, steps: tuple[int, int], shape: tuple[int, int]) -> None:
+    kernel.lines.append(f"%base = arith.constant {base} : index")
+    out = kernel.run(f"viota [%base] steps [{steps[0]}, {steps[1]}]", [], kernel.tile(shape, NAMES[np.dtype(dtype).name], "ub"))
+    kernel.lines.append(f"npu.pipe_barrier <{pipe(kernel.target, 'all')}>")
+    rows, columns = np.indices(shape)
+    expected = (base + rows * steps[0] + columns * steps[1]).astype(dtype)
+    assert np.array_equal(kernel.execute([], out, expected), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.float16, np.float32, np.int64])
+@pytest.mark.parametrize("shape", [(17, 33), (1, 5), (16, 1), (0, 3)])
+def test_vtranspose(kernel: Kernel, dtype: npt.DTypeLike, shape: tuple[int, int]) -> None:
+    x = small_integers(shape, dtype)
+    out = kernel.run("vtranspose", [kernel.load("%x0", x, "ub")], kernel.tile((shape[1], shape[0]), element(x), "ub"))
+    assert np.array_equal(kernel.execute([x], out, x.T), x.T)
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.float16, np.int64])
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("rows", [[3], [0, 49, 0, 7], [], list(range(49, -1, -3))])
+def test_load_rows(kernel: Kernel, dtype: npt.DTypeLike, kind: npt.DTypeLike, rows: list[int]) -> None:
+    table, indices = small_integers((50, 33), dtype), np.array(rows, kind).reshape(-1, 1)
+    held = kernel.load("%x1", indices, "ub")
+    out = kernel.run("load_rows", [("%x0", in_gm(table)), held], kernel.tile((len(rows), 33), element(table), "ub"))
+    expected = table[rows]
+    assert np.array_equal(kernel.execute([table, indices], out, expected), expected)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("rows", [[2, 0, 1], [1, 0, 2, 1, 1, 0]])
+def test_store_rows(kernel: Kernel, kind: npt.DTypeLike, rows: list[int]) -> None:
+    x, indices = small_integers((len(rows), 33), np.float16), np.array(rows, kind).reshape(-1, 1)
+    held = kernel.load("%x0", x, "ub"), kernel.load("%x1", indices, "ub")
+    expected = np.zeros((3, 33), np.float16)
+    for i, row in enumerate(rows):
+        expected[row] = x[i]
+    kernel.run("store_rows", held, ("%out", in_gm(expected)))
+    spare = kernel.load("%out", expected, "ub")
+    assert np.array_equal(kernel.execute([x, indices], spare, expected), expected)
+
+
+@pytest.mark.parametrize(("value", "row"), [(50, 2), (-1, 0), (2**40, 5)])
+@pytest.mark.parametrize("name", ["load_rows", "store_rows"])
+def test_an_index_that_is_no_row_is_named(kernel: Kernel, value: int, row: int, name: str) -> None:
+    table, indices = small_integers((50, 33), np.float16), np.arange(6, dtype=np.int64).reshape(-1, 1)
+    indices[row] = value
+    held, tile = kernel.load("%x1", indices, "ub"), kernel.tile((6, 33), "f16", "ub")
+    if name == "load_rows":
+        kernel.run("load_rows", [("%x0", in_gm(table)), held], tile)
+    else:
+        kernel.run("vdup 1.0 : f16", [], tile)
+        kernel.run("store_rows", [tile, held], ("%out", in_gm(table)))
+        tile = kernel.load("%x0", table, "ub")
+    message = f"index {value} in row {row} is out of bounds: the table has 50 rows"
+    with pytest.raises(CompileError, match=message):
+        kernel.execute([table, indices], tile, np.zeros((6, 33), np.float16) if name == "load_rows" else table)
+
+
 @pytest.mark.parametrize(("rows", "columns"), [(4, 4), (0, 4), (4, 0), (0, 0)])
 def test_tiles_without_elements_do_nothing(kernel: Kernel, rows: int, columns: int) -> None:
     x = small_integers((rows, columns), np.float32)
@@ -251,7 +353,8 @@ def test_every_instruction_is_executed_here() -> None:
     known = {op.name.removeprefix("npu.") for op in NPU.operations if issubclass(op, InstructionOp)}
     source = Path(__file__).read_text()
     written = {name for name in known if f'run("{name}' in source or f'run(f"{name}' in source}
-    assert known - written <= {f"v{name}" for name in NATIVE}, "test_vector_functions runs those"
+    elsewhere = {f"v{name}" for name in NATIVE} | {"copy"}
+    assert known - written <= elsewhere, "test_vector_functions runs the ones of the table, test_assemble.py the way to the cube"
     assert MODELS.keys() == NATIVE.keys()
 
 
