@@ -50,7 +50,7 @@ class EngineRow:
 
 def engine_rows(module: ModuleOp, remarks: Iterable[Remark] = ()) -> list[EngineRow]:
     """The launches of `module`, at `fused` or below, on other engines than the AI Cores; `remarks` tell reasons."""
-    reasons = {remark.location: remark.message for remark in remarks if remark.code == NO_LOWERING}
+    reasons = {remark.location: remark.message.rpartition(" AI CPU: ")[2] for remark in remarks if remark.code == NO_LOWERING}
     launches: dict[tuple[str, str, str], list[fused.LaunchOp]] = {}
     for op in module.walk():
         if isinstance(op, fused.LaunchOp) and op.engine.data is not fused.Engine.AICORE:

@@ -221,6 +221,8 @@ class _Run:
     def report(self, statistics: Statistics) -> None:
         statistics.launches.update(self._launches)
         for name, function in self._functions.items():
+            if fused.engine_of(function.op) is not fused.Engine.AICORE and function.op is not self._main:
+                continue  # operators are no instructions
             statistics.instructions.setdefault(name, Counter()).update(function.executed())
 
     def _function(self, op: FuncOp) -> Function:

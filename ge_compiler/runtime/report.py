@@ -120,7 +120,11 @@ def line_text(location: Attribute) -> str:
 def _operators(module: ModuleOp) -> Sequence[OperatorRow]:
     main = _main(module)
     ops = [op for op in main.body.block.ops if isinstance(op, ge.GeOp) and not isinstance(op, ge.ConstOp)] if main is not None else []
-    return [OperatorRow(_name(op), op.name.removeprefix("ge."), str(op.results[0].type), line_text(op.location)) for op in ops]
+    return [OperatorRow(_name(op), _operator(op), str(op.results[0].type), line_text(op.location)) for op in ops]
+
+
+def _operator(op: ge.GeOp) -> str:
+    return op.overload.data if isinstance(op, ge.AtenFallbackOp) else op.name.removeprefix("ge.")
 
 
 def _name(op: Operation) -> str:

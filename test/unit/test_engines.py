@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import math
+import re
+import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 from torch.fx import Graph
 from torch.utils import _pytree as pytree  # pyright: ignore[reportPrivateUsage]
 from xdsl.dialects.builtin import ModuleOp
 
+import ge_compiler as ge
 from ge_compiler import dialects
 from ge_compiler.dialects import LEVELS
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.parser import parse_module
 from ge_compiler.dialects.semantics import Array
+from ge_compiler.lowering import from_torch
 from ge_compiler.lowering.from_torch.conversion import Declined
 from ge_compiler.lowering.from_torch.dtypes import to_numpy, to_torch
 from ge_compiler.lowering.from_torch.host_operators import host_call, run_on_host
 from ge_compiler.lowering.pipelines import module_level
 from ge_compiler.runtime.execute import Statistics, execute
+from ge_compiler.tools.api import Program
+from ge_compiler.tools.commands.summary import summary
 from ge_compiler.tools.compilation import Options, lower
+from ge_compiler.tools.gec import main
 from ge_compiler.tools.opt.pass_manager import PassManager
 
 aten: Any = torch.ops.aten
@@ -181,3 +192,105 @@ def test_an_operator_that_looks_at_strides_is_declined() -> None:
     x.meta["val"] = X.t()
     with pytest.raises(Declined, match="not contiguous"):
         host_call(graph.call_function(aten.as_strided.default, (x, [2], [1])))
+
+
+# ---- compiling a model ------------------------------------------------------------------------------------------------
+
+
+class Mixed(nn.Module):
+    """Two operators that only the host has, and one that no AI Core kernel is written for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = torch.erfinv(torch.sigmoid(self.fc(x)) - 0.5)
+        x = torch.erfinv(torch.sigmoid(x) * 0.5)
+        return torch.cumsum(x, 0)
+
+
+LINE = Mixed.forward.__code__.co_firstlineno
+
+
+@pytest.fixture(scope="module")
+def mixed() -> tuple[Mixed, torch.Tensor, Program]:
+    torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
+    model, inputs = Mixed(), torch.randn(4, 8)
+    return model, inputs, ge.compile(model, args=(inputs,))
+
+
+def test_a_model_runs_on_three_engines(mixed: tuple[Mixed, torch.Tensor, Program]) -> None:
+    model, inputs, program = mixed
+    with torch.no_grad():
+        torch.testing.assert_close(program(inputs), model(inputs), rtol=1e-5, atol=1e-6)
+
+
+def test_the_table_says_who_runs_what_and_why(mixed: tuple[Mixed, torch.Tensor, Program]) -> None:
+    _, _, program = mixed
+    host, aicpu = program.report().engines
+    assert (host.engine, host.operator, host.count, host.bytes) == ("host", "aten.erfinv.default", 2, 2 * 2 * 4 * 32)
+    assert host.lines == (f"test_engines.py:{LINE + 1}", f"test_engines.py:{LINE + 2}")
+    assert (aicpu.engine, aicpu.operator, aicpu.count, aicpu.bytes) == ("aicpu", "CumsumD", 1, 2 * 4 * 32)
+    assert host.reason.startswith("no conversion")
+    assert aicpu.reason == "it is not written in primitives yet"
+    text = summary("mixed", program, program.report())
+    assert "3 launches not on the AI Cores" in text
+    table = text.split("not on the AI Cores\n")[1]
+    assert re.search(rf"host +aten.erfinv.default +2 +512 B +test_engines.py:{LINE + 1}, test_engines.py:{LINE + 2} +no conversion", table)
+    on_chip = text.split("bytes of on-chip memory\n")[1].split("\n\n")[0]
+    assert "CumsumD" not in on_chip, "it uses none"
+    assert program.report().to_json()["engines"][0]["lines"] == list(host.lines)
+
+
+def test_a_file_with_host_operators_runs_where_pytorch_is(mixed: tuple[Mixed, torch.Tensor, Program], tmp_path: Path) -> None:
+    _, inputs, program = mixed
+    program.save(tmp_path / "mixed.om")
+    loaded = ge.load(tmp_path / "mixed.om")
+    assert torch.equal(loaded(inputs), program(inputs))
+    assert [row.operator for row in loaded.report().engines] == ["aten.erfinv.default", "CumsumD"]
+
+
+def test_without_pytorch_a_host_operator_says_what_to_install(
+    mixed: tuple[Mixed, torch.Tensor, Program], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, inputs, program = mixed
+    monkeypatch.delattr(from_torch, "host_operators")
+    monkeypatch.delitem(sys.modules, "ge_compiler.lowering.from_torch.host_operators")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(
+        CompileError, match=r"aten.erfinv.default runs on the host, which needs PyTorch: pip install 'ge-compiler\[torch\]'"
+    ):
+        program.run([inputs.numpy()])
+
+
+def test_fallbacks_can_be_forbidden() -> None:
+    with pytest.raises(CompileError, match="2 operators do not run on the AI Cores, which fallback=error forbids") as caught:
+        ge.compile(Mixed(), args=(torch.randn(4, 8),), fallback="error")
+    notes = [note.message for note in caught.value.notes]
+    assert re.fullmatch(
+        rf"aten.erfinv.default ×2 on host at \S*test_engines.py:{LINE + 1}:\d+, \S*:{LINE + 2}:\d+: no conversion.*", notes[0]
+    )
+    assert re.fullmatch(rf"CumsumD ×1 on aicpu at \S*test_engines.py:{LINE + 3}:\d+: it is not written in primitives yet", notes[1])
+
+
+def test_what_runs_on_the_ai_cores_is_not_forbidden() -> None:
+    model, inputs = nn.Linear(8, 8).eval(), torch.randn(4, 8)
+    program = ge.compile(model, args=(inputs,), fallback="error")
+    assert program.report().engines == ()
+    assert "not on the AI Cores" not in summary("linear", program, program.report())
+
+
+def test_gec_forbids_and_tells_fallbacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mixed.py").write_text("import torch\nfrom torch import nn\n\n\n" + inspect.getsource(Mixed))
+    command = ["compile", f"{tmp_path}/mixed.py:Mixed", "--input", "x=f32[4,8]"]
+    assert main([*command, "--format", "json"]) == 0
+    assert [row["operator"] for row in json.loads(capsys.readouterr().out)["engines"]] == ["aten.erfinv.default", "CumsumD"]
+    assert main([*command, "--fallback", "error"]) == 1
+    assert "error: 2 operators do not run on the AI Cores" in capsys.readouterr().err
+    assert main([*command, "--fallback", "never"]) == 2
+
+
+def test_an_unknown_fallback_is_refused() -> None:
+    with pytest.raises(CompileError, match="fallback must be one of allow, error, got 'eror'"):
+        ge.compile(nn.Linear(2, 2), args=(torch.randn(1, 2),), fallback="eror")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ge_compiler.dialects.fused import Engine
 from ge_compiler.dialects.tile.schedule import LEAST, SIZE_KEYS
 from ge_compiler.runtime.engines import EngineRow
 from ge_compiler.runtime.report import KernelRow, OperatorRow, Report
 from ge_compiler.tools.api import Program
 from ge_compiler.tools.commands.table import bytes_text, plural, table
 
+AICORE = Engine.AICORE.value
 MANY = 16
 """More operators or kernels than this are counted by kind instead of listed."""
 
@@ -42,6 +44,7 @@ def _kernels(rows: Sequence[KernelRow]) -> str:
         (
             row.name,
             str(row.launches),
+            "" if row.engine == AICORE else row.engine,
             _shortened(row.source),
             _sizes(row.schedule),
             "" if row.blocks is None else str(row.blocks),
@@ -50,9 +53,9 @@ def _kernels(rows: Sequence[KernelRow]) -> str:
         for row in rows[:MANY]
     ]
     more = f"\n  ... and {len(rows) - MANY} more" if len(rows) > MANY else ""
-    header = ("kernel", "launches", "from", "tiles", "blocks", "instructions")
+    header = ("kernel", "launches", "engine", "from", "tiles", "blocks", "instructions")
     title = f"{plural(len(rows), 'kernel')} formed, {plural(launches, 'launch')}"
-    return f"{title}\n" + table(header, cells, right=(1, 4, 5)) + more
+    return f"{title}\n" + table(header, cells, right=(1, 5, 6)) + more
 
 
 def engines_text(rows: Sequence[EngineRow]) -> str:
@@ -78,7 +81,7 @@ def _memory(found: Report) -> str:
     spaces = [space for space in found.capacities if any(space in row.bytes for row in found.kernels)]
     rows = [
         (row.name, *(f"{row.bytes.get(space, 0)} ({row.bytes.get(space, 0) / found.capacities[space]:.0%})" for space in spaces))
-        for row in found.kernels[:MANY]
+        for row in [row for row in found.kernels if row.engine == AICORE][:MANY]
     ]
     text = "bytes of on-chip memory\n" + table(("kernel", *spaces), rows, right=range(1, len(spaces) + 1)) + "\n\n" if spaces else ""
     held = ", ".join(f"{what} {bytes_text(count)}" for what, count in found.hbm.items() if count)
