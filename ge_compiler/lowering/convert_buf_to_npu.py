@@ -127,9 +127,9 @@ def _move(op: tile.MoveOp, insert: Inserter, target: NpuTarget) -> npu.Instructi
 
 def _assemble(op: tile.AssembleOp, insert: Inserter, target: NpuTarget) -> npu.InstructionOp:
     out = _destination(op)
-    require_path(op, op.part.type, out.type, target)
-    where = _matrix(out, op.mixed_offsets, _extents_of(op, op.part), insert)
-    return npu.CopyOp(op.part, where) if mem_of(out.type).space is Space.L1 else npu.StoreOp(op.part, where)
+    require_path(op, op.source.type, out.type, target)
+    where = _matrix(out, op.mixed_offsets, _extents_of(op, op.source), insert)
+    return npu.CopyOp(op.source, where) if mem_of(out.type).space is Space.L1 else npu.StoreOp(op.source, where)
 
 
 def _rows(op: tile.LoadRowsOp | tile.StoreRowsOp, insert: Inserter, target: NpuTarget) -> npu.InstructionOp:

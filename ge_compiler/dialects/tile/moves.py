@@ -49,7 +49,7 @@ from ge_compiler.dialects.tile.window import Window, row_major
 from ge_compiler.dialects.types import Tensor, shaped_type, tensor_type
 
 
-class _SlicingOp(TileOp):
+class SlicingOp(TileOp):
     """Reads a tile at `offsets` of its source; `valid` names the tile's extents."""
 
     source = operand_def(TensorType | MemRefType)
@@ -91,7 +91,7 @@ class _SlicingOp(TileOp):
         return join_index_list(self.valid, self.static_valid)
 
 
-def _verify_slice(op: _SlicingOp, transposed: bool = False) -> None:
+def _verify_slice(op: SlicingOp, transposed: bool = False) -> None:
     """The tile lies inside its source, and what is valid inside the tile."""
     source, tile = shaped_type(op.source), op.tile_type()
     verify_same_element(source, tile)
@@ -102,18 +102,18 @@ def _verify_slice(op: _SlicingOp, transposed: bool = False) -> None:
     verify_inside("the source", source, op.static_offsets.get_values(), extents[::-1] if transposed else extents)
 
 
-_SLICE_FORMAT = (
+SLICE_FORMAT = (
     f"$source `` {index_list_format('offsets')} `valid` {index_list_format('valid')} (`into` $out^)? attr-dict "
     "`:` type($source) (`into` type($out)^)? (`to` type($result)^)?"
 )
 
 
 @irdl_op_definition
-class LoadOp(_SlicingOp):
+class LoadOp(SlicingOp):
     """Bring a tile from global memory: rows and columns are the two last dimensions of the source, the others are points."""
 
     name = "tile.load"
-    assembly_format = _SLICE_FORMAT
+    assembly_format = SLICE_FORMAT
 
     def verify_(self) -> None:
         self.verify_form()
@@ -123,7 +123,7 @@ class LoadOp(_SlicingOp):
 
 
 @irdl_op_definition
-class MoveOp(_SlicingOp):
+class MoveOp(SlicingOp):
     """Move (a part of) a tile to another memory, transposed if asked: `valid` counts rows and columns of the result.
 
     A tile in global memory (`#npu.mem<gm>`) is a workspace of its core, for chips whose units meet there only.
@@ -133,7 +133,7 @@ class MoveOp(_SlicingOp):
 
     transpose = opt_prop_def(UnitAttr)
 
-    assembly_format = _SLICE_FORMAT
+    assembly_format = SLICE_FORMAT
 
     def verify_(self) -> None:
         self.verify_form()

@@ -234,7 +234,7 @@ def _destination_passing(op: TileOp, out: SSAValue, extents: Sequence[Extent]) -
         case MoveOp():
             return MoveOp(op.source, op.mixed_offsets, extents, out=out, flags=("transpose",) if op.transpose else ())
         case AssembleOp():
-            return AssembleOp(op.part, op.mixed_offsets, extents, out=out)
+            return AssembleOp(op.source, op.mixed_offsets, extents, out=out)
         case FullOp():
             return FullOp(op.value, extents, out=out)
         case BroadcastOp():

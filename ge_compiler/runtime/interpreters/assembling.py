@@ -15,7 +15,7 @@ from ge_compiler.runtime.walk import Frame, Registers, Step
 
 def assemble_values(op: tile.AssembleOp, frame: Frame) -> Step:
     """The tile as an array. Raises `CompileError` where the parts leave an element open."""
-    part, result = frame.slot(op.part), frame.slot(op.results[0])
+    part, result = frame.slot(op.source), frame.slot(op.results[0])
     offsets, valid = frame.slots(op.mixed_offsets), frame.slots(op.mixed_valid)
     dtype, room = semantics.dtype_of(op.tile_type().get_element_type()), op.tile_type().get_shape()
 
@@ -44,7 +44,7 @@ def assemble_values(op: tile.AssembleOp, frame: Frame) -> Step:
 def assemble_buffers(op: tile.AssembleOp, frame: Frame) -> Step:
     """The parts into one buffer, lane by lane."""
     assert op.out is not None
-    part, out, offsets = frame.slot(op.part), frame.slot(op.out), frame.slots(op.mixed_offsets)
+    part, out, offsets = frame.slot(op.source), frame.slot(op.out), frame.slots(op.mixed_offsets)
 
     def write(r: Registers) -> None:
         value = r[part].read(op, "the part")

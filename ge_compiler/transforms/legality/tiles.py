@@ -25,7 +25,7 @@ def check_units(op: Operation, target: NpuTarget) -> None:
         case tile.LoadOp() | tile.MoveOp():
             require_path(op, op.source.type, op.tile_type(), target)
         case tile.AssembleOp():
-            require_path(op, op.part.type, op.tile_type(), target)
+            require_path(op, op.source.type, op.tile_type(), target)
         case tile.StoreOp() | tile.StoreRowsOp():
             require_path(op, op.tile.type, op.into.type, target)
         case tile.LoadRowsOp():
