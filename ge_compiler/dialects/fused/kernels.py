@@ -24,13 +24,12 @@ from xdsl.irdl import (
 )
 from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolTable
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
 from ge_compiler.dialects.diagnostics import Note
 from ge_compiler.dialects.elementwise import string_array
 from ge_compiler.dialects.fused.destinations import updated_argument, verify_destinations
-from ge_compiler.dialects.types import Tensor, verify_element_types
+from ge_compiler.dialects.types import shaped_type, verify_element_types
 
 Values: TypeAlias = Sequence[SSAValue]
 
@@ -207,7 +206,7 @@ def _verify_updates(launch: LaunchOp, kernel: FuncOp) -> None:
 
 
 def _tensor_types(values: Sequence[SSAValue]) -> list[Attribute]:
-    return [v.type for v in values if isa(v.type, Tensor)]
+    return [v.type for v in values if not isinstance(v.type, MemRefType)]
 
 
 def _types_of(values: Sequence[SSAValue]) -> list[Attribute]:
@@ -245,7 +244,8 @@ def _verify_call(launch: LaunchOp, kernel: FuncOp) -> None:
 
 
 def _without_address(type_: Attribute) -> Attribute:
-    return TensorType(type_.get_element_type(), type_.get_shape()) if isa(type_, MemRefType[Attribute]) else type_
+    shaped = shaped_type(type_)
+    return TensorType(shaped.get_element_type(), shaped.get_shape())
 
 
 def kernels(module: Operation) -> list[FuncOp]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -61,6 +62,7 @@ def show_extent(extent: Extent) -> str:
     return f"%{extent.name_hint}" if extent.name_hint else "an unnamed value"
 
 
+@functools.cache
 def memref_of(type_: Tensor) -> Buffer:
     """The memref that holds a tensor: row-major in global memory, else in the tensor's own memory."""
     space = NoneAttr() if mem_of(type_).space is Space.GM else type_.encoding
