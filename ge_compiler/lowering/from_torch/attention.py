@@ -23,7 +23,7 @@ def attention(
     enable_gqa: bool,
 ) -> SSAValue:
     if dropout:
-        c.refuse("dropout in attention is random; the model must be in eval mode")
+        c.decline("it draws random numbers")
     query, key, value = _batched(c, query, key, value, enable_gqa)
     if scale is None:
         scale = 1 / math.sqrt(shape_of(query)[-1]) if shape_of(query)[-1] else 1.0

@@ -6,7 +6,7 @@
 
 A function gets the arguments of the overload's schema in the schema's order, defaults filled in; tensors are SSA values. It emits `ge` ops
 and returns the value of the node, or a tuple of them where the operator has several results; their types must be those that torch gave
-them. Or it declines with a reason, and the node becomes a `ge.AtenFallback`; or it refuses what cannot be executed at all.
+them. Or it declines with a reason, and the node becomes a `ge.AtenFallback`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Declined(Exception):
 
 
 class Refused(Exception):
-    """The operator cannot be executed with these arguments; says why."""
+    """The operator cannot be executed; says why."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,6 @@ class Conversion:
 
     def decline(self, reason: str) -> NoReturn:
         raise Declined(reason)
-
-    def refuse(self, reason: str) -> NoReturn:
-        raise Refused(reason)
 
     def ops(self, mnemonic: str, *operands: Values | None, like: Sequence[Tensor] = (), **attributes: Any) -> Sequence[SSAValue]:
         """

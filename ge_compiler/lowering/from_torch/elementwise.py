@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import SSAValue
 
 from ge_compiler.dialects.types import is_integer
@@ -255,7 +255,12 @@ def identity(c: Conversion, x: SSAValue, *_: Any) -> SSAValue:
 
 @converts("aten.dropout.default")
 def dropout(c: Conversion, x: SSAValue, p: float, train: bool) -> SSAValue:
-    return c.refuse("dropout while training is random; the model must be in eval mode") if train and p else x
+    return c.decline("it draws random numbers") if train and p else x
+
+
+@converts("aten.native_dropout.default")
+def native_dropout(c: Conversion, x: SSAValue, p: float, train: bool | None) -> list[SSAValue]:
+    return c.decline("it draws random numbers") if train and p else [x, c.constant(1, i1, c.shape)]
 
 
 def _binary(c: Conversion, mnemonic: str, x1: SSAValue, x2: SSAValue) -> SSAValue:

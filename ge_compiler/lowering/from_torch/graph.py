@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import getitem
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import torch
 from torch._ops import OpOverload
@@ -52,7 +52,7 @@ from ge_compiler.lowering.from_torch import (
     views,
 )
 from ge_compiler.lowering.from_torch.conversion import CONVERTERS, Conversion, Declined, Refused, Values, splat
-from ge_compiler.lowering.from_torch.dtypes import type_of
+from ge_compiler.lowering.from_torch.dtypes import element_of, type_of
 from ge_compiler.lowering.from_torch.host_operators import host_call
 from ge_compiler.lowering.from_torch.locations import line_of, location_of
 from ge_compiler.lowering.from_torch.locations import name_of as module_of
@@ -135,7 +135,7 @@ class GraphConverter:
             return self._left_to_host(node, types, str(error))
         results = [values] if isinstance(values, SSAValue) else values
         got = [value.type for value in results]
-        assert got == list(types), f"{node.target} converts to {got}, torch says {types}"
+        assert self._problems or got == list(types), f"{node.target} converts to {got}, torch says {types}"
         return values
 
     def _left_to_host(self, node: Node, types: Sequence[Tensor], reason: str) -> Values:
@@ -163,7 +163,8 @@ class GraphConverter:
     def _stand_in(self, node: Node) -> Values:
         tensors = node.meta.get("val")
         several = cast("Sequence[Any]", tensors if isinstance(tensors, list | tuple) else (tensors,))
-        types = [(type_of(t) if isinstance(t, torch.Tensor) else None) or TensorType(IntegerType(1), []) for t in several]
+        unknown = IntegerType(1)
+        types = [TensorType(element_of(t.dtype) or unknown, tuple(t.shape)) if _is_tensor(t) else TensorType(unknown, []) for t in several]
         op = UnrealizedConversionCastOp.get([], types)
         self.block.add_op(op)
         return tuple(op.results) if isinstance(tensors, list | tuple) else op.results[0]
@@ -199,6 +200,10 @@ class GraphConverter:
         function = FuncOp("main", types, Region(self.block), arg_attrs=_argument_attributes(len(types[0]), updates or {}))
         loads = {op.weight.root_reference.data: op for op in self.block.ops if isinstance(op, ge.LoadWeightOp)}
         return ModuleOp([*(_declaration(name, load) for name, load in loads.items()), function])
+
+
+def _is_tensor(value: object) -> TypeGuard[torch.Tensor]:
+    return isinstance(value, torch.Tensor)
 
 
 def _argument_attributes(count: int, updates: Mapping[int, int]) -> ArrayAttr[DictionaryAttr] | None:

@@ -82,7 +82,7 @@ MISTAKES = {
     "unsupported": (
         "compile models.py:Unsupported --input x=f16[5,24]",
         1,
-        r"UnsupportedOp aten.cos.default ×2 at models.py:\d+:\d+, models.py",
+        r"UnsupportedOp aten.fft_fft.default ×2 at models.py:\d+:\d+, models.py",
     ),
     "no folder": ("compile TINY -o none/m.om", 1, "cannot write none/m.om: there is no folder none"),
     "a folder": ("compile TINY -o .", 1, "cannot write .: Is a directory"),
