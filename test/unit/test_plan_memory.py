@@ -77,6 +77,28 @@ def test_a_chain_needs_no_more_than_two_neighbours(sizes: list[int], alignment: 
     assert peak(chain, plan(chain, alignment)) == needed == lower_bound(chain)
 
 
+def _layer(start: int, hidden: int) -> list[Request]:
+    """The intermediates of a transformer layer whose launches are the steps from `start` on, which takes its input from the one before."""
+    q, k, v, attention, out, norm, wide, down, result = range(start, start + 9)
+    once = [(q, attention), (k, attention), (v, attention), (attention, out), (out, norm), (wide, down), (down, result)]
+    sizes = [hidden, hidden // 4, hidden // 4, hidden, hidden, 4 * hidden, hidden]
+    lives = [Request(size, made, used + 1) for size, (made, used) in zip(sizes, once, strict=True)]
+    return [*lives, Request(hidden, norm, result + 1), Request(hidden, result, result + 6), Request(300 * 1024, attention, attention + 1)]
+
+
+@pytest.mark.parametrize("layers", [1, 12, 48])
+def test_layers_need_what_one_step_of_them_holds(layers: int) -> None:
+    requests = [request for i in range(layers) for request in _layer(9 * i, 393_216)]
+    assert peak(requests, plan(requests, 512)) == lower_bound(requests)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_hundred_buffers_of_mixed_lifetimes_waste_little(seed: int) -> None:
+    random = Random(seed)
+    requests = [Request(512 * random.choice([1, 2, 3, 8, 12, 96, 384]), i, i + random.randrange(2, 20)) for i in range(100)]
+    assert peak(requests, plan(requests, 512)) <= 1.05 * lower_bound(requests)
+
+
 # ---- plans in IR ------------------------------------------------------------------------------------------------------
 
 
