@@ -1,174 +1,199 @@
-"""Tests of strided views of global memory: one program at tile, buf and npu, the bytes that it reads and writes, its faults."""
+"""Tests of operators of `ge` that move elements, by place and by index, as operators and as the kernels that they are turned into."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from ge_compiler import dialects
 from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.ge import GE, GeOp
 from ge_compiler.dialects.parser import parse_module
 from ge_compiler.runtime.execute import execute
-from ge_compiler.tools.opt.pass_manager import PassManager
 
-TO_BUF = "bufferize-tile,plan-memory,verify-memory,verify-stage{stage=buf}"
-TO_NPU = f"{TO_BUF},convert-buf-to-npu,insert-sync{{mode=flags}},allocate-events,verify-sync,verify-stage{{stage=npu}}"
-LEVELS = {"tile": "", "buf": TO_BUF, "npu": TO_NPU}
-
-KERNEL = """
-builtin.module attributes {{ge.target = "{target}"}} {{
-  func.func private @k(%x: tensor<6x8xf32>, %y: tensor<{out}xf32>) {{
-    {body}
-    func.return
-  }}
-  func.func @main(%x: tensor<6x8xf32>) -> tensor<{out}xf32> {{
-    %d = tensor.empty() : tensor<{out}xf32>
-    %r = fused.launch @k(%x) into (%d) on aicore {{op_name = "k", ops = ["K"]}}
-      : (tensor<6x8xf32>) into (tensor<{out}xf32>) -> tensor<{out}xf32>
-    func.return %r : tensor<{out}xf32>
-  }}
-}}
-"""
+Array = npt.NDArray[Any]
+RunOperator = Callable[..., list[list[Array]]]
+ELEMENTS = {"f16": np.float16, "f32": np.float32, "i64": np.int64, "i8": np.int8, "i1": np.bool_}
 
 
-def _load_and_store(into: str, window: str, shape: str) -> str:
-    """A kernel that copies a view of the input, a matrix of `shape`, into the value `into` of the same shape."""
-    ub = f"tensor<{shape}xf32, #npu.mem<ub>>"
-    rows, columns = shape.split("x")
-    return f"""
-    %v = tile.view %x {window} : tensor<6x8xf32> to tensor<{shape}xf32>
-    tile.forall (%i) in (1) {{
-      %a = tile.load %v[0, 0] valid [{rows}, {columns}] : tensor<{shape}xf32> to {ub}
-      tile.store %a into {into}[0, 0] : {ub} into tensor<{shape}xf32>
-    }}"""
+def numbers(shape: tuple[int, ...], element: str = "f16") -> Array:
+    count = int(np.prod(shape, dtype=int))
+    return (np.arange(count) % 101).reshape(shape).astype(ELEMENTS[element])
 
 
-def _module(body: str, out: str, passes: str, target: str = "Ascend910A") -> ModuleOp:
-    module = parse_module(KERNEL.format(body=body, out=out, target=target))
-    PassManager(passes).run(dialects.context(), module)
-    return parse_module(str(module))
+def assert_equal(outcomes: list[list[Array]], expected: Array) -> None:
+    assert all(np.array_equal(y, expected) for (y,) in outcomes)
 
 
-X = np.arange(48, dtype=np.float32).reshape(6, 8)
+def integers(name: str, values: Iterable[int]) -> str:
+    listed = [str(value) for value in values]
+    return f"{name} = array<i64{': ' if listed else ''}{', '.join(listed)}>"
 
 
-def _run(body: str, out: str, passes: str, target: str = "Ascend910A") -> npt.NDArray[Any]:
-    return execute(_module(body, out, passes, target), [X], {})[0]
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize(("before", "after"), [((4, 6), (2, 12)), ((), (1, 1)), ((1,), ()), ((0, 3), (5, 0)), ((4, 6), (4, 6))])
+def test_reshape(run_operator: RunOperator, element: str, before: tuple[int, ...], after: tuple[int, ...]) -> None:
+    x = numbers(before, element)
+    assert_equal(run_operator("Reshape", [x], [(after, element)]), x.reshape(after))
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize(
-    ("window", "expected"),
-    [
-        ("strides [1, 8]", X.T),
-        ("offset 2 strides [16, 3]", X[::2, 2::3]),
-        ("offset 8 strides [0, 1]", np.broadcast_to(X[1], (5, 8))),
-        ("offset 7 strides [8, 0]", np.repeat(X[:, 7:], 3, axis=1)),
-        ("offset 47", X[5:, 7:]),
-        ("offset 12", X.reshape(-1)[12:24].reshape(3, 4)),
-        ("", X.reshape(3, 16)),
-        ("strides [4, 8]", np.empty((0, 6), np.float32)),
-    ],
-)
-def test_a_view_reads_the_same_elements_at_every_level(window: str, expected: npt.NDArray[Any], level: str) -> None:
-    shape = "x".join(map(str, expected.shape))
-    np.testing.assert_array_equal(_run(_load_and_store("%y", window, shape), shape, LEVELS[level]), expected)
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize(("shape", "perm"), [((4, 6), (1, 0)), ((2, 3, 4), (2, 0, 1)), ((2, 1, 0), (0, 2, 1)), ((), ()), ((3,), (0,))])
+def test_transpose(run_operator: RunOperator, element: str, shape: tuple[int, ...], perm: tuple[int, ...]) -> None:
+    x = numbers(shape, element)
+    expected = x.transpose(perm)
+    assert_equal(run_operator("TransposeD", [x], [(expected.shape, element)], f"{{{integers('perm', perm)}}}"), expected)
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_a_store_through_a_view_writes_what_the_view_shows(level: str) -> None:
-    body = """
-    %even = tile.view %y strides [1, 12] : tensor<8x12xf32> to tensor<12x8xf32>
-    %a = tile.view %y strides [1, 24] : tensor<8x12xf32> to tensor<6x4xf32>
-    %b = tile.view %y offset 6 strides [1, 24] : tensor<8x12xf32> to tensor<6x4xf32>
-    %c = tile.view %y offset 12 strides [24, 1] : tensor<8x12xf32> to tensor<4x12xf32>
-    tile.forall (%i) in (1) {
-      %x4 = tile.load %x[0, 4] valid [6, 4] : tensor<6x8xf32> to tensor<6x4xf32, #npu.mem<ub>>
-      tile.store %x4 into %a[0, 0] : tensor<6x4xf32, #npu.mem<ub>> into tensor<6x4xf32>
-      tile.store %x4 into %b[0, 0] : tensor<6x4xf32, #npu.mem<ub>> into tensor<6x4xf32>
-      %f = tile.full -1.0 : f32 valid [4, 12] to tensor<4x12xf32, #npu.mem<ub>>
-      tile.store %f into %c[0, 0] : tensor<4x12xf32, #npu.mem<ub>> into tensor<4x12xf32>
-    }"""
-    expected = np.full((8, 12), -1, np.float32)
-    expected[::2, :6] = expected[::2, 6:] = X[:, 4:].T
-    np.testing.assert_array_equal(_run(body, "8x12", LEVELS[level]), expected)
+SLICES = [
+    ((4, 6), (slice(1, 3, 1), slice(0, 6, 2))),
+    ((4, 6), (slice(0, 4, 1), slice(5, 6, 3))),
+    ((4, 6), (slice(0, 4, 1), slice(0, 6, 1))),
+    ((4, 6), (slice(4, 4, 1), slice(0, 6, 1))),
+    ((), ()),
+    ((7,), (slice(1, 7, 4),)),
+]
 
 
-def test_what_a_view_leaves_out_stays_unwritten() -> None:
-    body = _load_and_store("%w", "strides [8, 1]", "6x4").replace(
-        "tile.forall", "%w = tile.view %y strides [8, 1] : tensor<6x8xf32> to tensor<6x4xf32>\n    tile.forall"
-    )
-    with pytest.raises(CompileError, match=r'reads gm bytes .* of buffer "%out0", which nothing has written'):
-        _run(body, "6x8", TO_NPU)
+def window(cuts: tuple[slice, ...], *, has_end: bool) -> str:
+    lists = {"begin": [c.start for c in cuts], "end": [c.stop for c in cuts], "strides": [c.step for c in cuts]}
+    return "{" + ", ".join(integers(name, values) for name, values in lists.items() if has_end or name != "end") + "}"
 
 
-def test_lanes_load_and_store_parts_of_views() -> None:
-    body = """
-    %t = tile.view %x strides [1, 8] : tensor<6x8xf32> to tensor<8x6xf32>
-    %v = tile.view %y strides [1, 8] : tensor<6x8xf32> to tensor<8x6xf32>
-    tile.forall (%i) in (1) {
-      %lane = npu.sub_block_idx
-      %c4 = arith.constant 4 : index
-      %row = arith.muli %lane, %c4 : index
-      %a = tile.load %t[%row, 0] valid [4, 6] : tensor<8x6xf32> to tensor<4x6xf32, #npu.mem<ub>>
-      tile.store %a into %v[%row, 0] : tensor<4x6xf32, #npu.mem<ub>> into tensor<8x6xf32>
-    }"""
-    for passes in LEVELS.values():
-        np.testing.assert_array_equal(_run(body, "6x8", passes, "Ascend910B2"), X)
+@pytest.mark.parametrize(("shape", "cuts"), SLICES)
+def test_slices_and_their_replacement(run_operator: RunOperator, shape: tuple[int, ...], cuts: tuple[slice, ...]) -> None:
+    x = numbers(shape)
+    part = x[cuts]
+    assert_equal(run_operator("StridedSliceD", [x], [(part.shape, "f16")], window(cuts, has_end=True)), part)
+    updated = x.copy()
+    updated[cuts] = -part
+    assert_equal(run_operator("StridedSliceAssignD", [x, np.asarray(-part)], [(shape, "f16")], window(cuts, has_end=False)), updated)
 
 
-def test_two_lanes_that_write_one_element_through_views_are_reported() -> None:
-    body = """
-    %a = tile.view %y strides [1, 8] : tensor<6x8xf32> to tensor<8x6xf32>
-    tile.forall (%i) in (1) {
-      %f = tile.full 1.0 : f32 valid [8, 6] to tensor<8x6xf32, #npu.mem<ub>>
-      tile.store %f into %a[0, 0] : tensor<8x6xf32, #npu.mem<ub>> into tensor<8x6xf32>
-    }"""
-    with pytest.raises(CompileError, match="lane"):
-        _run(body, "6x8", TO_NPU, "Ascend910B2")
+@pytest.mark.parametrize(("before", "after"), [((1, 6), (4, 6)), ((6,), (3, 4, 6)), ((), (2, 3)), ((1,), (0,)), ((4, 6), (4, 6)), ((), ())])
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_broadcast_to(run_operator: RunOperator, element: str, before: tuple[int, ...], after: tuple[int, ...]) -> None:
+    x = numbers(before, element)
+    assert_equal(run_operator("BroadcastToD", [x], [(after, element)]), np.broadcast_to(x, after))
 
 
 @pytest.mark.parametrize(
-    ("view", "message"),
+    ("shapes", "axis"),
     [
-        ("%v = tile.view %x strides [1, 8] : tensor<6x8xf32> to tensor<6x8xf32>", r"reaches element 61 of tensor<6x8xf32>, which has 48"),
-        ("%v = tile.view %x offset 48 : tensor<6x8xf32> to tensor<1x1xf32>", r"reaches element 48 of"),
-        ("%v = tile.view %x offset -1 strides [1] : tensor<6x8xf32> to tensor<2xf32>", r"no negative offset or strides"),
-        ("%v = tile.view %x offset 7 strides [-1] : tensor<6x8xf32> to tensor<2xf32>", r"no negative offset or strides"),
-        (
-            "%v = tile.view %x strides [1] : tensor<6x8xf32> to tensor<2x2xf32>",
-            r"needs a stride for each dimension of tensor<2x2xf32>, got \[1\]",
-        ),
-        (
-            "%w = tile.view %x strides [1, 8] : tensor<6x8xf32> to tensor<8x6xf32>\n%v = tile.view %w : tensor<8x6xf32> to tensor<48xf32>",
-            r"view of a strided view",
-        ),
-        (
-            _load_and_store("%w", "", "3x16").replace(
-                "tile.forall", "%w = tile.view %y strides [8, 1] : tensor<6x8xf32> to tensor<3x16xf32>\n    tile.forall"
-            ),
-            r"'tile.store' op writes into a view that overlaps itself: offset 0, shape \[3, 16\], strides \[8, 1\]",
-        ),
+        ([(2, 3), (2, 1), (2, 4)], 1),
+        ([(2, 3), (5, 3)], -2),
+        ([(2, 3)], 0),
+        ([(2, 0), (2, 3), (2, 0)], 1),
+        ([(2, 0), (2, 0)], 1),
+        ([(0, 3), (0, 2)], 1),
     ],
 )
-def test_faulty_views_are_refused(view: str, message: str) -> None:
-    with pytest.raises(CompileError, match=message):
-        _module(view, "6x8", "")
+@pytest.mark.parametrize("element", ["f16", "i1"])
+def test_concat(run_operator: RunOperator, element: str, shapes: list[tuple[int, ...]], axis: int) -> None:
+    xs = [numbers(shape, element) for shape in shapes]
+    expected = np.concatenate(xs, axis)
+    assert_equal(run_operator("ConcatD", xs, [(expected.shape, element)], f"{{concat_dim = {axis} : i64}}"), expected)
 
 
-def test_between_launches_a_view_has_all_elements_in_order() -> None:
-    text = """
-    builtin.module {
-      func.func @main(%x: tensor<6x8xf32>) -> tensor<8x6xf32> {
-        %0 = tile.view %x strides [1, 8] : tensor<6x8xf32> to tensor<8x6xf32>
-        func.return %0 : tensor<8x6xf32>
-      }
-    }"""
-    module = parse_module(text)
-    np.testing.assert_array_equal(execute(module, [X], {})[0], X.T)
-    with pytest.raises(CompileError, match=r"'tile\.view' op shows only a part of its source, or in another order"):
-        PassManager(TO_BUF).run(dialects.context(), module)
+# ---- indices ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("element", ["i32", "i64"])
+@pytest.mark.parametrize(
+    ("table", "indices", "axis"), [((5, 3), (4,), 0), ((5, 3), (2, 2), 1), ((2, 5, 3), (), -2), ((5, 3), (0,), 0), ((5,), (2, 3), 0)]
+)
+def test_gather(run_operator: RunOperator, element: str, table: tuple[int, ...], indices: tuple[int, ...], axis: int) -> None:
+    x = numbers(table)
+    places = np.asarray(np.random.default_rng(1).integers(0, table[axis], indices)).astype(f"int{element[1:]}")
+    expected = np.take(x, places, axis)
+    assert_equal(run_operator("GatherV2", [x, places], [(expected.shape, "f16")], f"{{axis = {axis} : i64}}"), expected)
+
+
+@pytest.mark.parametrize(("shape", "axis", "indices"), [((5, 3), 0, [4, 0]), ((2, 5, 3), 1, [3]), ((5, 3), -1, [2, 0, 1]), ((5, 3), 0, [])])
+def test_scatter_update(run_operator: RunOperator, shape: tuple[int, ...], axis: int, indices: list[int]) -> None:
+    var, places = numbers(shape), np.array(indices, np.int64)
+    updates = -np.take(var, places, axis) - np.float16(1)
+    expected = var.copy()
+    np.moveaxis(expected, axis, 0)[places] = np.moveaxis(updates, axis, 0)
+    assert_equal(run_operator("ScatterUpdate", [var, places, updates], [(shape, "f16")], f"{{axis = {axis} : i64}}"), expected)
+
+
+OUT_OF_BOUNDS = [
+    ("GatherV2", 0, [[4, 0], [5, -1]], "indices has 5 at [1, 0], which is out of bounds: there are 5 rows"),
+    ("GatherV2", 1, [0, -1], "indices has -1 at [1], which is out of bounds: there are 3 rows"),
+    ("GatherV2", 1, 3, "indices has 3, which is out of bounds: there are 3 rows"),
+    ("ScatterUpdate", 0, [7], "indices has 7 at [0], which is out of bounds: there are 5 rows"),
+]
+
+
+@pytest.mark.parametrize(("op", "axis", "indices", "message"), OUT_OF_BOUNDS)
+def test_indices_out_of_bounds_are_named(run_operator: RunOperator, op: str, axis: int, indices: list[int], message: str) -> None:
+    x, places = numbers((5, 3)), np.array(indices, np.int64)
+    chosen = np.take(x, np.zeros_like(places), axis)
+    inputs, shape = ([x, places], chosen.shape) if op == "GatherV2" else ([x, places, chosen], x.shape)
+    with pytest.raises(CompileError) as raised:
+        run_operator(op, inputs, [(shape, "f16")], f"{{axis = {axis} : i64}}")
+    assert message in str(raised.value)
+    assert "op.mlir:2" in str(raised.value)
+
+
+@pytest.mark.parametrize(("shape", "index", "dim"), [((5, 3), (2, 3), 0), ((5, 3), (4, 7), 1), ((2, 3, 4), (1, 2, 9), -1)])
+def test_gather_elements(run_operator: RunOperator, shape: tuple[int, ...], index: tuple[int, ...], dim: int) -> None:
+    x, places = numbers(shape), np.random.default_rng(1).integers(0, shape[dim], index)
+    lead = tuple(slice(None) if i == dim % len(shape) else slice(size) for i, size in enumerate(index))
+    expected = np.take_along_axis(x[lead], places, dim)
+    assert_equal(run_operator("GatherElements", [x, places], [(index, "f16")], f"{{dim = {dim} : i64}}", engine="aicpu"), expected)
+
+
+@pytest.mark.parametrize("reduction", ["", ', reduction = "add"'])
+def test_scatter_elements(run_operator: RunOperator, reduction: str) -> None:
+    x, updates = numbers((5, 3), "f32"), -numbers((2, 3), "f32") - 1
+    places = np.array([[0, 1, 2], [4, 4, 2]], np.int64)
+    expected = x.copy()
+    for i, j in np.ndindex(2, 3):
+        expected[places[i, j], j] = updates[i, j] + (expected[places[i, j], j] if reduction else 0)
+    outcomes = run_operator("ScatterElements", [x, places, updates], [((5, 3), "f32")], f"{{axis = 0 : i64{reduction}}}", engine="aicpu")
+    assert_equal(outcomes, expected)
+
+
+# ---- random views -----------------------------------------------------------------------------------------------------
+
+SHAPES = st.lists(st.integers(0, 4), max_size=4).map(tuple)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_shape_rules_agree_with_numpy(data: st.DataObject) -> None:
+    shape: tuple[int, ...] = data.draw(SHAPES)
+    x = numbers(shape)
+    perm = data.draw(st.permutations(range(len(shape))))
+    cuts: list[slice] = []
+    for size in shape:
+        begin = data.draw(st.integers(0, size))
+        cuts.append(slice(begin, data.draw(st.integers(begin, size)), data.draw(st.integers(1, 3))))
+    cases = {
+        f"ge.TransposeD %x {{{integers('perm', perm)}}}": x.transpose(perm),
+        f"ge.StridedSliceD %x {window(tuple(cuts), has_end=True)}": x[tuple(cuts)],
+    }
+    for op, expected in cases.items():
+        before, after = (f"tensor<{''.join(f'{d}x' for d in s)}f16>" for s in (shape, expected.shape))
+        text = f"func.func @main(%x: {before}) -> {after} {{\n%y = {op} : ({before}) -> {after}\nfunc.return %y : {after}\n}}"
+        module = parse_module(text)
+        (operator,) = [o for o in module.walk() if isinstance(o, GeOp)]
+        assert operator.infer_types()[0].get_shape() == expected.shape
+        (y,) = execute(module, [x], {})
+        assert np.array_equal(y, expected)
+
+
+def test_every_operator_has_a_meaning() -> None:
+    from importlib import import_module
+
+    for op in GE.operations:
+        if issubclass(op, GeOp):
+            file, function = op.MEANING.split(".")
+            assert callable(getattr(import_module(f"ge_compiler.dialects.ge.semantics.{file}"), function))

@@ -45,7 +45,7 @@ _UNARY = {
     "Expm1": ("expm1", "exp(x) - 1, exact near 0"),
     "Invert": ("invert", "The bits of x turned round"),
     "Log1p": ("log1p", "ln(1 + x), exact near 0"),
-    "Sign": ("sign", "-1, 0 or 1; NaN if x is"),
+    "Sign": ("sign", "-1, 0 or 1; 0 if x is NaN"),
     "Sinh": ("sinh", "The hyperbolic sine of x"),
     "Tan": ("tan", "The tangent of x"),
 }

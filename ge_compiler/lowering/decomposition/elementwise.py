@@ -76,9 +76,9 @@ def _is_infinite(op: ge.GeOp, region: Region) -> SSAValue:
 
 def _sign(op: ge.GeOp, region: Region) -> SSAValue:
     (x,) = operands(op, region)
-    zero, one = region.full(0, x), region.full(1, x)
-    below = region.apply("select", region.apply("lt", x, zero), region.full(-1, x), x)
-    return region.apply("select", region.apply("gt", x, zero), one, below)
+    zero = region.full(0, x)
+    above, below = (region.cast(region.apply(name, x, zero), element_of(x)) for name in ("gt", "lt"))
+    return region.apply("sub", above, below)
 
 
 def _power(op: ge.GeOp, region: Region) -> SSAValue:
@@ -115,4 +115,10 @@ def _constant(value: SSAValue) -> float | None:
     return float(cast(FloatAttr | IntegerAttr, splat(owner)).value.data)
 
 
-_OTHERS = {"IsNan": _is_nan, "IsFinite": _is_finite, "IsInf": _is_infinite, "Sign": _sign, "Pow": _power}
+def _differ(op: ge.GeOp, region: Region) -> SSAValue:
+    if element_of(op.operands[0]) != i1:
+        raise NoLowering("there is no vector instruction for bits of integers")
+    return region.apply("ne", *operands(op, region))
+
+
+_OTHERS = {"BitwiseXor": _differ, "IsNan": _is_nan, "IsFinite": _is_finite, "IsInf": _is_infinite, "Sign": _sign, "Pow": _power}

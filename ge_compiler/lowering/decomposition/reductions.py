@@ -1,4 +1,4 @@
-"""Reductions, softmax and norms: sums in f32, the largest element taken off before exponentials, and a variance of two passes."""
+"""Reductions, softmax and norms: sums in f32, the largest element taken off before exponentials, a variance of two passes."""
 
 from __future__ import annotations
 
@@ -77,17 +77,25 @@ def log_softmax(op: ge.LogSoftmaxV2Op, region: Region) -> SSAValue:
 def layer_norm(op: ge.LayerNormV4Op, region: Region) -> SSAValue:
     x, along = region.wide(region.operand(op.x)), op.dimensions()
     centred = region.apply("sub", x, _back(_mean(x, along, region), x, along, region))
-    return _scaled(op, centred, region)
+    # The mean is rounded, which would be all that is left of a row of equal elements: the mean of what is left takes it away.
+    rest = _mean(centred, along, region)
+    variance = region.apply("sub", _mean_square(centred, along, region), region.apply("square", rest))
+    exact = region.apply("sub", centred, _back(rest, x, along, region))
+    return _scaled(op, exact, region.apply("maxs", variance, scalar=0), region)
 
 
 def rms_norm(op: ge.RmsNormOp, region: Region) -> SSAValue:
-    return _scaled(op, region.wide(region.operand(op.x)), region)
+    x = region.wide(region.operand(op.x))
+    return _scaled(op, x, _mean_square(x, op.dimensions(), region), region)
 
 
-def _scaled(op: ge.NormOp, x: SSAValue, region: Region) -> SSAValue:
-    """`x` by the root of its mean square, times gamma, plus beta."""
+def _mean_square(x: SSAValue, along: Sequence[int], region: Region) -> SSAValue:
+    return _mean(region.apply("square", x), along, region)
+
+
+def _scaled(op: ge.NormOp, x: SSAValue, square: SSAValue, region: Region) -> SSAValue:
+    """`x` by the root of `square` and epsilon, times gamma, plus beta."""
     along, shape = op.dimensions(), tensor_type(x).get_shape()
-    square = _mean(region.apply("square", x), along, region)
     factor = region.apply("rsqrt", region.apply("adds", square, scalar=op.epsilon.value.data))
     value = region.apply("mul", x, _back(factor, x, along, region))
     for (_, parameter), function in zip(op.parameters(), ("mul", "add"), strict=False):

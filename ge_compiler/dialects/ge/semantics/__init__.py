@@ -34,5 +34,5 @@ def rounded(value: Array, result: SSAValue) -> Array:
 
 
 def wide(x: Array) -> Array:
-    """Floats widen to f32 to be computed with; integers stay as they are."""
-    return x if x.dtype.kind in "iub" else semantics.cast(x, np.dtype(np.float32))
+    """Floats widen to f32 to be computed with; integers and f64 stay as they are."""
+    return x if x.dtype.kind in "iub" or x.dtype == np.float64 else semantics.cast(x, np.dtype(np.float32))

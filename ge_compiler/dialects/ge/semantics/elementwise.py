@@ -29,11 +29,21 @@ def cast(op: CastOp, operands: Sequence[Array]) -> list[Array]:
 
 
 def numpy_function(op: NumpyOp, operands: Sequence[Array]) -> list[Array]:
-    compute = _integer_power if op.FUNCTION == "power" and operands[0].dtype.kind == "i" else getattr(np, op.FUNCTION)
+    compute = _OWN.get(op.FUNCTION) or getattr(np, op.FUNCTION)
     return [rounded(compute(*map(wide, operands)), op.results[0])]
 
 
-def _integer_power(base: Array, exponent: Array) -> Array:
-    """Powers that wrap around; a negative exponent gives the reciprocal without its fraction, 0 where there is none."""
+def _sign(x: Array) -> Array:
+    return np.subtract(x > 0, x < 0, dtype=np.int8)
+
+
+def _power(base: Array, exponent: Array) -> Array:
+    """Integers wrap around; a negative exponent gives the reciprocal without its fraction, 0 where there is none."""
+    if base.dtype.kind == "f":
+        return np.power(base, exponent)
     reciprocal = np.where(np.abs(base) == 1, base, 0)
     return np.power(np.where(exponent < 0, reciprocal, base), np.abs(exponent))
+
+
+_OWN = {"sign": _sign, "power": _power}
+"""Functions in which numpy and PyTorch differ: numpy has no sign of NaN and no negative powers of integers."""

@@ -31,8 +31,8 @@ def total(x: Array, axes: tuple[int, ...], keep_dims: bool = True) -> Array:
 
 
 def mean(x: Array, axes: tuple[int, ...], keep_dims: bool = True) -> Array:
-    """The mean of f32 elements; NaN where there are none."""
-    return total(x, axes, keep_dims) * np.divide(np.float32(1), np.float32(_count(x, axes)))
+    """The mean of floats; NaN where there are none."""
+    return total(x, axes, keep_dims) * np.divide(x.dtype.type(1), _count(x, axes), dtype=x.dtype)
 
 
 def largest(x: Array, axes: tuple[int, ...], keep_dims: bool = True) -> Array:
@@ -82,6 +82,8 @@ def log_softmax(op: LogSoftmaxV2Op, operands: Sequence[Array]) -> list[Array]:
 def layer_norm(op: LayerNormV4Op, operands: Sequence[Array]) -> list[Array]:
     x, axes = wide(operands[0]), op.dimensions()
     centred = x - mean(x, axes)
+    # The mean is rounded, which would be all that is left of a row of equal elements: the mean of what is left takes it away.
+    centred = centred - mean(centred, axes)
     value = centred * _reciprocal_root(mean(centred * centred, axes), op.epsilon.value.data)
     for parameter, apply in zip(operands[1:], (np.multiply, np.add), strict=False):
         value = apply(value, wide(parameter))
@@ -95,4 +97,5 @@ def rms_norm(op: RmsNormOp, operands: Sequence[Array]) -> list[Array]:
 
 
 def _reciprocal_root(variance: Array, epsilon: float) -> Array:
-    return np.divide(np.float32(1), np.sqrt(variance + np.float32(epsilon)))
+    one = variance.dtype.type(1)
+    return one / np.sqrt(variance + variance.dtype.type(epsilon))
