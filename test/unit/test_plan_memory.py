@@ -92,11 +92,13 @@ def test_layers_need_what_one_step_of_them_holds(layers: int) -> None:
     assert peak(requests, plan(requests, 512)) == lower_bound(requests)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_hundred_buffers_of_mixed_lifetimes_waste_little(seed: int) -> None:
-    random = Random(seed)
-    requests = [Request(512 * random.choice([1, 2, 3, 8, 12, 96, 384]), i, i + random.randrange(2, 20)) for i in range(100)]
-    assert peak(requests, plan(requests, 512)) <= 1.05 * lower_bound(requests)
+def test_a_hundred_buffers_of_mixed_lifetimes_waste_little() -> None:
+    wasted: list[float] = []
+    for seed in range(20):
+        random = Random(seed)
+        requests = [Request(512 * random.choice([1, 2, 3, 8, 12, 96, 384]), i, i + random.randrange(2, 20)) for i in range(100)]
+        wasted.append(peak(requests, plan(requests, 512)) / lower_bound(requests) - 1)
+    assert sum(wasted) / len(wasted) <= 0.01
 
 
 # ---- plans in IR ------------------------------------------------------------------------------------------------------
