@@ -16,7 +16,7 @@ func.func private @partly(%x: tensor<16xf32>) -> tensor<16xf32> attributes {sche
 
 // -----
 
-// expected-error@+1 {{@nothing: the results of a kernel must have one shape, the kernel's domain}}
+// expected-error@+1 {{@nothing: a kernel has at least one result, whose elements are its domain}}
 func.func private @nothing(%x: tensor<16xf32>) attributes {schedule = #tile.schedule<m = 1, n = 16>} {
   func.return
 }

@@ -54,7 +54,7 @@ func.func private @relu(%x: tensor<32x3072xf32>) -> tensor<32x3072xf32> {
   func.return %0 : tensor<32x3072xf32>
 }
 
-// CHECK: @scalar({{.*}} attributes {schedule = #tile.schedule<m = 1, n = 16, ub = 1>}
+// CHECK: @scalar({{.*}} attributes {schedule = #tile.schedule<m = 1, n = 1, ub = 1>}
 func.func private @scalar(%x: tensor<f32>) -> tensor<f32> {
   %0 = fused.relu %x : tensor<f32>
   func.return %0 : tensor<f32>

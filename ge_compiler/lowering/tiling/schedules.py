@@ -127,7 +127,7 @@ def _lengths(group: Group, least: int, most: int) -> list[int]:
     """Powers of two, and for short groups multiples of 16 in between; all of a group if it is reduced, or no longer than that."""
     powers = [1 << i for i in range(most.bit_length()) if least <= 1 << i <= most]
     between = _multiples(group.size) if least > 1 and not group.reduced else []
-    whole = [group.size] if group.reduced or group.size <= most else []
+    whole = [max(group.size, 1)] if group.reduced or group.size <= most else []
     return sorted({v for v in (*powers, *between) if v < group.size} | set(whole)) or [least]
 
 

@@ -10,6 +10,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ge_compiler.dialects import fused
 from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.ge.shapes import show
 from ge_compiler.dialects.types import tensor_type
 from ge_compiler.transforms.iteration.affine import Access, AffineIndex, Dimension, Role, linear, resolve, unlinear
 
@@ -126,8 +127,6 @@ class _Analysis:
     def _outputs(self) -> list[Output]:
         last = yielded(self.found.kernel)
         parts = [part for i, value in enumerate(last.operands) for part in _parts(i, value)]
-        if not parts:
-            raise NoDomain.because("domain", self.found.kernel, "has no results: a kernel's results are its domain")
         widest = max((tensor_type(value).get_shape() for _, value, _ in parts), key=prod)
         own = tuple(self.found.index(size, Role.POINT) for size in widest)
         for result, value, op in parts:
@@ -136,7 +135,11 @@ class _Analysis:
             if access is None and prod(shape) == prod(widest):
                 access = unlinear(linear(own, widest), shape)
             if access is None:
-                raise NoDomain.because("domain", last, f"has results of {value.type} and of the shape {widest}, which are not one domain")
+                raise NoDomain.because(
+                    "domain",
+                    last,
+                    f"has a result of {value.type} and one of {show(widest)} elements; the results of a kernel run over the same elements, its domain",
+                )
             self.found.outputs.append(self._output(result, value, op, access))
         return self.found.outputs
 
@@ -183,7 +186,7 @@ class _Analysis:
             case fused.MatmulOp() | fused.AttentionOp():
                 return self._anchored(op, access)
             case _:
-                raise NoDomain.because("primitive", op, "is not a primitive that a kernel can have in its middle")
+                raise NoDomain.because("primitive", op, "is not a primitive that a kernel can be made of, or not in its middle")
 
     def _reshaped(self, op: fused.ReshapeOp, access: Access) -> Access:
         shape = tensor_type(op.x).get_shape()

@@ -13,6 +13,7 @@ from functools import cached_property
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -136,8 +137,8 @@ def _stride(index: AffineIndex, group: Group) -> int:
 def domain_of(kernel: Kernel) -> Domain:
     """The domain of a kernel at `fused`. Raises `NoDomain` where it has none."""
     _check_types(kernel)
-    accesses = accesses_of(kernel)
     anchor = _anchor(kernel)
+    accesses = accesses_of(kernel)
     if anchor is not None:
         _check_operands(anchor, accesses)
     reduced = _reduced(accesses, anchor)
@@ -156,10 +157,17 @@ def domain_of(kernel: Kernel) -> Domain:
 
 
 def _check_types(kernel: Kernel) -> None:
-    values = [*kernel.body.block.args, *yielded(kernel).operands]
-    for value in values:
+    if not kernel.body.blocks:
+        raise NoDomain.because("body", kernel, f"{_name(kernel)} has no body: a kernel is a list of primitives that ends with func.return")
+    for value in (*kernel.body.block.args, *yielded(kernel).operands):
         if not isa(value.type, Tensor) or DYNAMIC_INDEX in value.type.get_shape():
-            raise NoDomain.because("types", kernel, f"takes and gives tensors of static shapes, got {value.type}")
+            raise NoDomain.because("types", kernel, f"{_name(kernel)}: a kernel takes and gives tensors of static shapes, got {value.type}")
+    if not yielded(kernel).operands:
+        raise NoDomain.because("domain", kernel, f"{_name(kernel)}: a kernel has at least one result, whose elements are its domain")
+
+
+def _name(kernel: Kernel) -> str:
+    return f"@{kernel.sym_name.data}" if isinstance(kernel, FuncOp) else kernel.op_name.data
 
 
 def _anchor(kernel: Kernel) -> Anchor | None:
@@ -176,6 +184,10 @@ def _check_operands(anchor: Anchor, accesses: Accesses) -> None:
     """The cube reads its operands from global memory: arguments of the kernel, or views of them."""
     if not accesses.needed.get(anchor.result):
         raise NoDomain.because("anchor", anchor, "is not used by any result of its kernel")
+    (access,) = accesses.needed[anchor.result]
+    own = {d for index in access for d in index.dimensions}
+    if any(leaf not in own for root in accesses.roots if root.role is Role.POINT for leaf in root.leaves()):
+        raise NoDomain.because("anchor", anchor, "must have the elements of the kernel's results and not be repeated")
     for value in anchor.operands:
         while isinstance(value.owner, _VIEWS):
             value = value.owner.x
