@@ -65,6 +65,7 @@ TO_FUSED = Pipeline(
     "group the operators into kernels",
     (
         Step("infer-shapes", "dimensions that the text leaves open follow from the operands"),
+        Step("fold-constants", "positions, masks and tables that no input changes are computed once, here"),
         Step("cse", "an operator that is written twice is computed once"),
         Step("dce", "an operator that nobody uses is not computed"),
         Step("legalize", "what the target's units cannot compute is refused here, with the model's own lines"),
