@@ -75,8 +75,10 @@ def lower(module: ModuleOp, options: Options, stop: str = LEVELS[-1]) -> Iterato
     _apply_choices(context, module, start, options)
     yield start, module.clone()
     for level in LEVELS[LEVELS.index(start) + 1 : LEVELS.index(stop) + 1]:
-        PassManager(f"to-{level}").run(context, module)
+        # Verifying after each pass, as ge-opt does, would cost as much as the passes of a deep model.
+        PassManager(f"to-{level}", verify_each=False).run(context, module)
         _apply_choices(context, module, level, options)
+        verify_module(module)
         yield level, module.clone()
 
 
