@@ -181,7 +181,8 @@ def _hbm(module: ModuleOp) -> dict[str, int]:
         outputs = [value.type for i, value in enumerate(last.operands) if i not in of_states.values()]
     held = arena(main)
     return {
-        "weights": sum(bytes_of(weight.type) for weight in ge.weights(module)),
+        "weights": sum(bytes_of(weight.type) for weight in ge.weights(module))
+        + sum(bytes_of(shaped_type(op.y)) for op in main.body.block.ops if isinstance(op, ge.ConstOp)),
         "inputs": sum(bytes_of(shaped_type(value)) for i, value in enumerate(inputs) if i not in of_states),
         "states": sum(bytes_of(shaped_type(arguments[i])) for i in of_states),
         "outputs": sum(bytes_of(shaped_type(type_)) for type_ in outputs),
