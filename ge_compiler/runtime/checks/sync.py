@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ge_compiler.dialects import npu
 from ge_compiler.dialects.buf import AtOp
 from ge_compiler.dialects.diagnostics import CompileError
-from ge_compiler.dialects.fused import LaunchOp
+from ge_compiler.dialects.fused import LaunchOp, launches
 from ge_compiler.dialects.memory import Space, bytes_of, element_bytes, mem_of
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.types import buffer_type
@@ -199,7 +199,8 @@ def written_arguments(kernel: FuncOp) -> set[int]:
 
 def _launches(kernel: FuncOp) -> list[LaunchOp]:
     module = kernel.parent_op()
-    return [op for op in module.walk() if isinstance(op, LaunchOp) and op.kernel() is kernel] if isinstance(module, ModuleOp) else []
+    name = kernel.sym_name.data
+    return [op for op in launches(module) if op.kernel_name == name] if isinstance(module, ModuleOp) else []
 
 
 def _aliases(kernel: FuncOp) -> dict[int, int]:
