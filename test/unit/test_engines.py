@@ -294,3 +294,18 @@ def test_gec_forbids_and_tells_fallbacks(tmp_path: Path, capsys: pytest.CaptureF
 def test_an_unknown_fallback_is_refused() -> None:
     with pytest.raises(CompileError, match="fallback must be one of allow, error, got 'eror'"):
         ge.compile(nn.Linear(2, 2), args=(torch.randn(1, 2),), fallback="eror")
+
+
+def test_a_state_is_updated_in_place_by_the_ai_cpu(x: Array) -> None:
+    text = f"""func.func @main(%x: {T}, %s: {T} {{ge.updated_by = 1 : i64}}) -> ({T}, {T}) {{
+      %a = ge.Add %s, %x : ({T}, {T}) -> {T}
+      %y = ge.CumsumD %s {{axis = 0 : i64}} : ({T}) -> {T}
+      func.return %a, %y : {T}, {T}
+    }}"""
+    s = x[::-1].copy()
+    for level, module in lower(parse_module(text, "state.mlir"), Options()):
+        total, new = execute(module, [x, s], {})
+        np.testing.assert_array_equal(total, s + x, err_msg=level)
+        np.testing.assert_allclose(new, np.cumsum(s, 0), rtol=1e-6, err_msg=level)
+        if level == "npu":
+            assert "@CumsumD(%s) into(%s) on aicpu" in str(module)

@@ -62,7 +62,13 @@ def _gives_way(state: SSAValue, kernel: fused.KernelOp, number: int) -> bool:
 
 
 def _reads_first(kernel: fused.KernelOp, value: SSAValue, number: int) -> bool:
-    """Whether the kernel reads each element of an input before it writes that element of a result, and never again."""
+    """
+    Whether the kernel reads each element of an input before it writes that element of a result, and never again.
+
+    Engines that execute operators as they are read all operands first.
+    """
+    if kernel.runs_on is not fused.Engine.AICORE:
+        return True
     shape = tensor_type(kernel.outputs[number]).get_shape()
     if any(tensor_type(y).get_shape() != shape for y in kernel.outputs):
         return False
