@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, BytesAttr, DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyDenseElement, BytesAttr, DenseIntOrFPElementsAttr, ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import Pure
@@ -48,7 +49,8 @@ def _fold(op: ge.GeOp) -> list[ge.ConstOp]:
     for result, value in zip(op.results, evaluate(op, operands), strict=True):
         # A true boolean is 0xFF in a constant.
         data = (value.astype("int8") * -1 if value.dtype.kind == "b" else value).tobytes()
-        constant = located(ge.ConstOp(DenseIntOrFPElementsAttr(tensor_type(result), BytesAttr(data))), op.location)
+        type_ = cast("TensorType[AnyDenseElement]", result.type)
+        constant = located(ge.ConstOp(DenseIntOrFPElementsAttr(type_, BytesAttr(data))), op.location)
         constant.y.name_hint = result.name_hint
         constants.append(constant)
     return constants
