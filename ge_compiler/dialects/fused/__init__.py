@@ -26,6 +26,7 @@ from ge_compiler.dialects.fused.kernels import (
     kernels,
     launched_here,
     launches,
+    updated_inputs,
 )
 from ge_compiler.dialects.fused.products import AttentionOp, MatmulOp
 from ge_compiler.dialects.fused.values import BroadcastOp, CastOp, FullOp, IotaOp, ReduceOp
@@ -65,6 +66,7 @@ __all__ = [
     "launched_here",
     "launches",
     "updated_argument",
+    "updated_inputs",
     "verify_destinations",
 ]
 

@@ -259,6 +259,13 @@ def launches(module: Operation) -> list[LaunchOp]:
     return [op for function in functions for block in function.body.blocks for op in block.ops if isinstance(op, LaunchOp)]
 
 
+def updated_inputs(kernel: FuncOp) -> set[int]:
+    """The inputs, by number, that some launch of a kernel writes over."""
+    module = kernel.parent_op()
+    found = [op for op in launches(module) if op.kernel_name == kernel.sym_name.data] if module is not None else []
+    return {number for op in found for number in op.tied.values()}
+
+
 def launched_here(kernel: FuncOp) -> tuple[Note, ...]:
     """Where a kernel is launched first, and how often else; nothing where it is not."""
     module = kernel.parent_op()

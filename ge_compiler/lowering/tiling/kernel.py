@@ -54,6 +54,7 @@ class KernelWriter:
             out.name_hint = "out" if len(self.outputs) == 1 else f"out{i}"
         self.writer = Writer(entry, entry, kernel.location)
         self.views: dict[tuple[SSAValue, int, tuple[tuple[int, int], ...]], SSAValue] = {}
+        self.updated = {kernel.body.block.args[i] for i in fused.updated_inputs(kernel)}
 
     # Where the current tile lies, and the lane's part of it: filled in when a grid is entered, changed by loops over chunks.
     offsets: list[Index]
@@ -178,7 +179,8 @@ class KernelWriter:
 
     def load(self, argument: BlockArgument, window: Window) -> SSAValue:
         dims, source = self.dims(window), self.arguments[argument]
-        follows = window.follows(-2), window.follows(-1)
+        # Of what is written in place, no lane reads an element that another one writes.
+        follows = self._stored(window) if argument in self.updated else (window.follows(-2), window.follows(-1))
         offsets = [o if stride else 0 for o, stride in zip(self.lane_offsets(), window.strides, strict=True)]
         valid, shape = self._valid(follows), self._room(follows)
         if is_turned(window):

@@ -1,0 +1,99 @@
+"""Programs that update their states in place, from operators down to instructions, on both kinds of chip."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from ge_compiler.dialects.parser import parse_module
+from ge_compiler.runtime.execute import execute
+from ge_compiler.tools.compilation import Options, lower
+
+Array = npt.NDArray[Any]
+TARGETS = ["Ascend910A", "Ascend910B2"]
+
+
+def _check(text: str, inputs: list[Array], expected: list[Array], target: str) -> str:
+    """Every level gives `expected` and leaves `inputs` alone; the text of the lowest one."""
+    before = [x.copy() for x in inputs]
+    lowest = ""
+    for level, module in lower(parse_module(text), Options(target)):
+        results = execute(module, inputs, {})
+        assert len(results) == len(expected), level
+        for result, value in zip(results, expected, strict=True):
+            np.testing.assert_array_equal(result, value, err_msg=level)
+        for x, old in zip(inputs, before, strict=True):
+            np.testing.assert_array_equal(x, old, err_msg=level)
+        lowest = str(module)
+    return lowest
+
+
+CACHE = """
+builtin.module {
+  func.func @main(%x: tensor<1x4x16x32xf16>, %p: tensor<16xi64>, %cache: tensor<1x4x64x32xf16> {ge.updated_by = 1 : i64},
+                  %n: tensor<COUNTxi64> {ge.updated_by = 2 : i64})
+      -> (tensor<1x4x64x32xf16>, tensor<1x4x64x32xf16>, tensor<COUNTxi64>) {
+    %0 = ge.ScatterUpdate %cache, %p, %x {axis = 2 : i64}
+      : (tensor<1x4x64x32xf16>, tensor<16xi64>, tensor<1x4x16x32xf16>) -> tensor<1x4x64x32xf16>
+    %1 = ge.Relu %0 : (tensor<1x4x64x32xf16>) -> tensor<1x4x64x32xf16>
+    %2 = ge.Adds %n {value = 16 : i64} : (tensor<COUNTxi64>) -> tensor<COUNTxi64>
+    func.return %1, %0, %2 : tensor<1x4x64x32xf16>, tensor<1x4x64x32xf16>, tensor<COUNTxi64>
+  }
+}"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("count", ["1", "3x5", "2x1", "1x7"])
+def test_a_cache_and_a_counter(count: str, target: str) -> None:
+    random = np.random.default_rng(0)
+    x, cache = random.standard_normal((1, 4, 16, 32)).astype(np.float16), random.standard_normal((1, 4, 64, 32)).astype(np.float16)
+    positions = random.permutation(64)[:16].astype(np.int64)
+    counter = np.arange(np.prod([int(size) for size in count.split("x")]), dtype=np.int64).reshape([int(size) for size in count.split("x")])
+    new = cache.copy()
+    new[:, :, positions] = x
+    text = _check(CACHE.replace("COUNTx", f"{count}x"), [x, positions, cache, counter], [np.maximum(new, 0), new, counter + 16], target)
+    main = text.partition("@main")[2]
+    assert main.count("fused.launch") == 3, "no launch copies"
+    assert "buf.at" not in main
+
+
+WINDOW = """
+builtin.module {
+  func.func @main(%x: tensor<5x3xf32>, %s: tensor<12x7xf32> {ge.updated_by = 0 : i64}) -> (tensor<12x7xf32>, tensor<5x3xf32>) {
+    %0 = ge.StridedSliceAssignD %s, %x {begin = array<i64: 1, 2>, strides = array<i64: 2, 1>}
+      : (tensor<12x7xf32>, tensor<5x3xf32>) -> tensor<12x7xf32>
+    %1 = ge.StridedSliceAssignD %0, %x {begin = array<i64: 0, 0>, strides = array<i64: 2, 3>}
+      : (tensor<12x7xf32>, tensor<5x3xf32>) -> tensor<12x7xf32>
+    %2 = ge.StridedSliceD %1 {begin = array<i64: 1, 2>, end = array<i64: 11, 5>, strides = array<i64: 2, 1>}
+      : (tensor<12x7xf32>) -> tensor<5x3xf32>
+    func.return %1, %2 : tensor<12x7xf32>, tensor<5x3xf32>
+  }
+}"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_windows_of_a_state_one_after_the_other(target: str) -> None:
+    random = np.random.default_rng(1)
+    x, s = random.standard_normal((5, 3)).astype(np.float32), random.standard_normal((12, 7)).astype(np.float32)
+    new = s.copy()
+    new[1:11:2, 2:5] = x
+    new[0:10:2, 0:7:3] = x
+    _check(WINDOW, [x, s], [new, new[1:11:2, 2:5]], target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_state_that_stays_as_it_is_and_one_that_is_replaced(target: str) -> None:
+    text = """
+builtin.module {
+  func.func @main(%x: tensor<9x4xf32>, %s: tensor<9x4xf32> {ge.updated_by = 2 : i64}, %t: tensor<9x4xf32> {ge.updated_by = 1 : i64})
+      -> (tensor<9x4xf32>, tensor<9x4xf32>, tensor<9x4xf32>) {
+    %0 = ge.Muls %t {value = 2.0 : f32} : (tensor<9x4xf32>) -> tensor<9x4xf32>
+    %1 = ge.Relu %x : (tensor<9x4xf32>) -> tensor<9x4xf32>
+    func.return %0, %1, %s : tensor<9x4xf32>, tensor<9x4xf32>, tensor<9x4xf32>
+  }
+}"""
+    x, s, t = (np.linspace(-1, 1, 36, dtype=np.float32).reshape(9, 4) + shift for shift in (np.float32(0), np.float32(1), np.float32(2)))
+    _check(text, [x, s, t], [t * 2, np.maximum(x, 0), s], target)
