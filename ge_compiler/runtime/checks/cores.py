@@ -1,6 +1,7 @@
 """Global memory across cores: no two cores may touch the same bytes, one of them writing, between two `npu.sync_all`.
 
 Cores are ordered by nothing else, so this needs no clocks: every core's bytes, from every block and every iteration, are compared.
+Which rows `npu.store_rows` writes is data: it may write any of its table, but two of them are not held against each other.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from ge_compiler.dialects.diagnostics import Note
+from ge_compiler.dialects.npu import StoreRowsOp
 from ge_compiler.runtime.checks.faults import Faults
 from ge_compiler.runtime.checks.footprints import GlobalView, View, merged
 from ge_compiler.runtime.checks.recorder import Entry, where
@@ -35,11 +37,13 @@ class GlobalMemory:
     faults: Faults
     _writes: dict[Epoch, list[_Piece]] = field(default_factory=dict[Epoch, list[_Piece]])
     _reads: dict[Epoch, list[_Piece]] = field(default_factory=dict[Epoch, list[_Piece]])
+    _scattered: dict[Epoch, list[_Piece]] = field(default_factory=dict[Epoch, list[_Piece]])
 
     def add(self, core: int, epoch: int, entries: Sequence[Entry], tracked: Collection[int]) -> None:
         """Adds what one core did between two `npu.sync_all`."""
         for entry in entries:
-            self._add_views(self._writes, core, epoch, entry, entry.writes, tracked)
+            writes = self._scattered if isinstance(entry.op, StoreRowsOp) else self._writes
+            self._add_views(writes, core, epoch, entry, entry.writes, tracked)
             self._add_views(self._reads, core, epoch, entry, entry.reads, tracked)
 
     def _add_views(
@@ -55,7 +59,10 @@ class GlobalMemory:
         for place, writes in self._writes.items():
             writes.sort(key=itemgetter(0))
             self._check_writes(writes)
-            self._check_reads(writes, self._reads.get(place, []))
+            self._check_reads(writes, self._reads.get(place, []), "reads")
+            self._check_reads(writes, self._scattered.get(place, []), "writes")
+        for place, rows in self._scattered.items():
+            self._check_reads(rows, self._reads.get(place, []), "reads")
         for (number, epoch), reads in self._reads.items():
             if number in unwritten:
                 self._check_written(number, epoch, reads)
@@ -70,7 +77,7 @@ class GlobalMemory:
                     return
                 furthest = piece
 
-    def _check_reads(self, writes: Sequence[_Piece], reads: Sequence[_Piece]) -> None:
+    def _check_reads(self, writes: Sequence[_Piece], reads: Sequence[_Piece], verb: str) -> None:
         if not reads:
             return
         both = sorted(itertools.chain(((p, True) for p in writes), ((p, False) for p in reads)), key=lambda item: item[0].start)
@@ -80,13 +87,14 @@ class GlobalMemory:
             for other, other_is_write in active:
                 if is_write != other_is_write and other.core != piece.core:
                     write, read = (piece, other) if is_write else (other, piece)
-                    self._report(write, read, "reads", piece.start, min(piece.end, other.end))
+                    self._report(write, read, verb, piece.start, min(piece.end, other.end))
                     return
             active.append((piece, is_write))
 
     def _check_written(self, number: int, epoch: int, reads: Sequence[_Piece]) -> None:
-        earlier = merged((p.start, p.end) for (n, e), pieces in self._writes.items() if n == number and e < epoch for p in pieces)
-        now = self._writes.get((number, epoch), [])
+        every = [*self._writes.items(), *self._scattered.items()]
+        earlier = merged((p.start, p.end) for (n, e), pieces in every if n == number and e < epoch for p in pieces)
+        now = [*self._writes.get((number, epoch), []), *self._scattered.get((number, epoch), [])]
         for core, of_core in itertools.groupby(sorted(reads, key=lambda piece: (piece.core, piece.start)), lambda piece: piece.core):
             written = merged([*earlier, *((p.start, p.end) for p in now if p.core == core)])
             starts = [start for start, _ in written]

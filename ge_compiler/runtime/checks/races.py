@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ge_compiler.dialects.diagnostics import Note
 from ge_compiler.dialects.memory import Space
+from ge_compiler.dialects.npu import StoreRowsOp
 from ge_compiler.dialects.target import VECTOR, NpuTarget
 from ge_compiler.runtime.checks.faults import Faults
 from ge_compiler.runtime.checks.footprints import Atoms, ChipView, GlobalView, Owner, Ranges, View, partition
@@ -23,6 +24,10 @@ class _Access(NamedTuple):
     sequence: int
 
 
+_ByPipe = Sequence[dict[int, _Access]]
+"""For each atom, an access of each pipe."""
+
+
 @dataclass
 class _Shadow:
     """What is known of one memory, atom by atom."""
@@ -31,13 +36,15 @@ class _Shadow:
     writes: list[_Access | None] = field(init=False)
     reads: list[dict[int, _Access]] = field(init=False)
     """The last read of each pipe since the last write."""
+    rows: list[dict[int, _Access]] = field(init=False)
+    """The last `npu.store_rows` of each pipe since the last write: what it wrote is data, so it is not held against others of its kind."""
     owners: list[tuple[Owner, int, Entry] | None] = field(init=False)
     """Through which buffer, in which block and by which instruction the bytes were written."""
 
     def __post_init__(self) -> None:
         count = len(self.atoms.extents)
         self.writes, self.owners = [None] * count, [None] * count
-        self.reads = [{} for _ in range(count)]
+        self.reads, self.rows = [{} for _ in range(count)], [{} for _ in range(count)]
 
 
 def places_of(view: View, entry: Entry, lanes: int) -> Sequence[Place]:
@@ -81,21 +88,29 @@ class Races:
     def _check_entry(self, entry: Entry, sequence: int, clock: Clock, with_values: bool) -> None:
         reads = self._accesses(entry, entry.reads)
         writes = self._accesses(entry, entry.writes)
+        scatters = isinstance(entry.op, StoreRowsOp)
         for view, shadow, atoms in reads:
             self._check_writes(entry, clock, view, shadow, atoms, "reads")
+            self._check_earlier(entry, clock, view, shadow, atoms, shadow.rows, "RAW")
             if with_values and isinstance(view, ChipView):
                 self._check_history(entry, view, shadow)
         for view, shadow, atoms in writes:
             self._check_writes(entry, clock, view, shadow, atoms, "writes")
-            self._check_reads(entry, clock, view, shadow, atoms)
+            self._check_earlier(entry, clock, view, shadow, atoms, shadow.reads, "WAR")
+            if not scatters:
+                self._check_earlier(entry, clock, view, shadow, atoms, shadow.rows, "WAW")
         access = _Access(entry, sequence)
         for _, shadow, atoms in reads:
             for atom in atoms:
                 shadow.reads[atom][entry.pipe] = access
         for view, shadow, atoms in writes:
             for atom in atoms:
-                shadow.writes[atom] = access
-                shadow.reads[atom].clear()
+                if scatters:
+                    shadow.rows[atom][entry.pipe] = access
+                else:
+                    shadow.writes[atom] = access
+                    shadow.reads[atom].clear()
+                    shadow.rows[atom].clear()
             if isinstance(view, ChipView):
                 owner = (view.owner, entry.block, entry)
                 for atom in shadow.atoms.of[view.exact]:
@@ -119,12 +134,16 @@ class Races:
                 self._report_race(kind, entry, last.entry, view, shadow.atoms.bytes_of(racing), verb, "writes")
                 return
 
-    def _check_reads(self, entry: Entry, clock: Clock, view: View, shadow: _Shadow, atoms: Sequence[int]) -> None:
+    def _check_earlier(
+        self, entry: Entry, clock: Clock, view: View, shadow: _Shadow, atoms: Sequence[int], earlier: _ByPipe, kind: str
+    ) -> None:
+        """Against the last access of each pipe."""
         for atom in atoms:
-            for pipe, last in shadow.reads[atom].items():
+            for pipe, last in earlier[atom].items():
                 if last.sequence > clock[pipe]:
-                    racing = [a for a in atoms if shadow.reads[a].get(pipe) is last]
-                    self._report_race("WAR", entry, last.entry, view, shadow.atoms.bytes_of(racing), "writes", "reads")
+                    racing = [a for a in atoms if earlier[a].get(pipe) is last]
+                    verbs = ("reads" if kind == "RAW" else "writes"), ("reads" if kind == "WAR" else "writes")
+                    self._report_race(kind, entry, last.entry, view, shadow.atoms.bytes_of(racing), *verbs)
                     return
 
     def _check_history(self, entry: Entry, view: ChipView, shadow: _Shadow) -> None:
