@@ -8,7 +8,8 @@ Make every `fused.kernel` a function and launch it; equal kernels become one fun
     %1 = fused.launch @Relu(%0) into (%d) on aicore {op_name = "act", ops = ["Relu"]} : ...
 
 Names, locations and places in the model stay with the launch; they do not keep kernels apart. A kernel that replaces parts of an argument
-is launched into that argument, and one that computes the new contents of a state into the state, where that does no harm.
+is launched into that argument, and one that computes the new contents of a state into the state, where that does no harm; else they are
+copied there at the end.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from xdsl.passes import ModulePass
 
 from ge_compiler.dialects import fused
 from ge_compiler.dialects.locations import located
+from ge_compiler.lowering.outlining.copies import copies_into_states
 from ge_compiler.lowering.outlining.destinations import destination
 from ge_compiler.lowering.outlining.equality import body_key
 
@@ -126,3 +128,6 @@ class OutlineKernelsPass(ModulePass):
         outliner = _Outliner(op, taken=_symbols(op))
         for kernel in [k for k in op.walk() if isinstance(k, fused.KernelOp)]:
             outliner.outline(kernel, _function_around(kernel))
+        for function in [f for f in op.body.block.ops if isinstance(f, FuncOp) and not fused.is_kernel(f)]:
+            for copy in copies_into_states(function, self.name):
+                outliner.outline(copy, function)

@@ -97,3 +97,19 @@ builtin.module {
 }"""
     x, s, t = (np.linspace(-1, 1, 36, dtype=np.float32).reshape(9, 4) + shift for shift in (np.float32(0), np.float32(1), np.float32(2)))
     _check(text, [x, s, t], [t * 2, np.maximum(x, 0), s], target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_new_contents_that_need_the_old_ones_to_the_end_are_copied(target: str) -> None:
+    text = """
+builtin.module {
+  func.func @main(%x: tensor<8x8xf32>, %s: tensor<8x8xf32> {ge.updated_by = 0 : i64}, %t: tensor<8x8xf32> {ge.updated_by = 1 : i64},
+                  %u: tensor<8x8xf32> {ge.updated_by = 2 : i64}) -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
+    %0 = ge.TransposeD %s {perm = array<i64: 1, 0>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %1 = ge.Relu %u : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %2 = ge.Relu %t : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    func.return %0, %1, %2 : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+  }
+}"""
+    x, s, t, u = (np.random.default_rng(i).standard_normal((8, 8)).astype(np.float32) for i in range(4))
+    _check(text, [x, s, t, u], [s.T, np.maximum(u, 0), np.maximum(t, 0)], target)
