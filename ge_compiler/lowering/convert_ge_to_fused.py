@@ -36,7 +36,7 @@ from ge_compiler.transforms.legality.operators import primitive_refusal
 
 def _aicore_kernel(op: ge.GeOp, target: NpuTarget) -> fused.KernelOp:
     """The operator in primitives. Raises `NoLowering` with the reason why it cannot be."""
-    region = Region(op, Block(), [])
+    region = Region(op)
     value = rule_of(op)(op, region)
     value = region.cast(value, element_of(op.results[0]))
     refusal = next((r for o in region.block.ops if (r := primitive_refusal(o, target)) is not None), None)
@@ -47,7 +47,7 @@ def _aicore_kernel(op: ge.GeOp, target: NpuTarget) -> fused.KernelOp:
 
 def _kernel_of_operator(op: ge.GeOp, engine: fused.Engine) -> fused.KernelOp:
     """A kernel that holds the operator as it is."""
-    region = Region(op, Block(), [])
+    region = Region(op)
     inside = located(op.clone(), op.location)
     for i, operand in enumerate(op.operands):
         inside.operands[i] = region.argument(operand)

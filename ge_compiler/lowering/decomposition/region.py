@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, TensorType, f32, i32
@@ -25,12 +25,18 @@ class Region:
     """The body of the kernel of `op`: operands of the operator become arguments, splat constants are written inside."""
 
     op: ge.GeOp
-    block: Block
-    inputs: list[SSAValue]
+    block: Block = field(default_factory=Block)
+    inputs: list[SSAValue] = field(default_factory=list[SSAValue])
+    known: dict[object, SSAValue] = field(default_factory=dict[object, SSAValue])
+    """The primitives that stand in it already -> their results."""
 
     def add(self, op: Operation) -> SSAValue:
-        self.block.add_op(located(op, self.op.location))
-        return op.results[0]
+        """The result of the primitive `op`, which is added unless an equal one is there."""
+        key = (op.name, tuple(op.operands), frozenset(op.properties.items()), tuple(op.result_types))
+        if key not in self.known:
+            self.block.add_op(located(op, self.op.location))
+            self.known[key] = op.results[0]
+        return self.known[key]
 
     def operand(self, value: SSAValue) -> SSAValue:
         """`value` inside the kernel."""
