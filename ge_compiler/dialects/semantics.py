@@ -119,7 +119,8 @@ def reduce(kind: str, x: Array, axis: int) -> Array:
             x = np.full((1, *x.shape[1:]), identity_of(kind, element), x.dtype)
         while len(x) > 1:
             half = len(x) // 2
-            x = np.concatenate([combine(x[:half], x[half : 2 * half]), x[2 * half :]])
+            folded = combine(x[:half], x[half : 2 * half])
+            x = np.concatenate([folded, x[2 * half :]]) if len(x) % 2 else folded
     return np.ascontiguousarray(np.moveaxis(x, 0, axis))
 
 
