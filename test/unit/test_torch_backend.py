@@ -325,6 +325,62 @@ def test_each_size_is_compiled_for_itself(dynamic: bool | None) -> None:
         torch.testing.assert_close(fast(x), model(x) * size, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("numbers", [(2, 3, 5), (2.5, 3.5, 1.0)])
+def test_numbers_among_the_inputs(numbers: tuple[float, ...]) -> None:
+    def function(x: Tensor, number: float) -> Tensor:
+        return x * number + 1
+
+    fast, x = compiled(function), torch.randn(4)
+    for number in numbers:
+        torch.testing.assert_close(fast(x, number), x * number + 1)
+
+
+def test_a_graph_break_makes_two_programs() -> None:
+    def function(x: Tensor) -> Tensor:
+        x = x + 1
+        return x * 2 if x.sum() > 0 else x - 1
+
+    fast = TORCH.compile(function, backend="npu")
+    torch.testing.assert_close(fast(torch.ones(3)), torch.full((3,), 4.0))
+    torch.testing.assert_close(fast(-torch.ones(3)), torch.full((3,), -1.0))
+
+
+def test_sizes_that_a_caller_marks_as_dynamic() -> None:
+    model = Mlp()
+    fast = compiled(model)
+    for size in (3, 7):
+        x = torch.randn(size, 16)
+        TORCH._dynamo.mark_dynamic(x, 0)
+        torch.testing.assert_close(fast(x), model(x), rtol=1e-5, atol=1e-5)
+
+
+def test_inference_mode_and_autocast() -> None:
+    model, x = Mlp(), torch.randn(3, 16)
+    fast = compiled(model)
+    with torch.inference_mode():
+        torch.testing.assert_close(fast(x), model(x), rtol=1e-5, atol=1e-5)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert fast(x).dtype is torch.bfloat16
+        torch.testing.assert_close(fast(x), model(x), rtol=2e-2, atol=2e-2)
+
+
+def test_the_same_tensor_twice() -> None:
+    x = torch.randn(4)
+    check_like_eager(torch.add, x, x)
+
+
+def test_a_parameter_with_strides_of_its_own() -> None:
+    model = nn.Linear(4, 3, bias=False)
+    model.weight = nn.Parameter(torch.randn(4, 3).t())
+    check_like_eager(model, torch.randn(2, 4))
+
+
+def test_channels_last() -> None:
+    model: Any = nn.Conv2d(2, 3, 3)
+    model.to(memory_format=torch.channels_last)
+    check_like_eager(model, torch.randn(1, 2, 5, 5).to(memory_format=torch.channels_last))
+
+
 def test_a_dynamic_graph_that_changes_a_buffer() -> None:
     model = Counter()
     fast, eager = compiled(model, True), copy.deepcopy(model)
@@ -419,6 +475,24 @@ def test_operators_on_other_engines_are_logged(caplog: pytest.LogCaptureFixture)
 def test_a_mode_is_refused() -> None:
     with pytest.raises(BackendCompilerFailed, match="has no mode 'max-autotune'; use options"):
         TORCH.compile(Mlp(), backend="npu", mode="max-autotune")(torch.randn(2, 16))
+
+
+def test_shapes_that_depend_on_the_data_are_refused() -> None:
+    def function(x: Tensor) -> Tensor:
+        return x.nonzero() + 1
+
+    line = function.__code__.co_firstlineno + 1
+    message = rf"test_torch_backend.py:{line}:\d+: error: a shape depends on the data"
+    with TORCH._dynamo.config.patch(capture_dynamic_output_shape_ops=True), pytest.raises(BackendCompilerFailed, match=message):
+        compiled(function)(torch.ones(3))
+
+
+def test_a_dtype_that_programs_do_not_have() -> None:
+    def function(x: Tensor) -> Tensor:
+        return x.real + 1
+
+    with pytest.raises(BackendCompilerFailed, match="'x' has dtype complex64, which is not supported; convert it first"):
+        compiled(function)(torch.ones(3, dtype=torch.complex64))
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.types import Tensor
 from ge_compiler.lowering.from_torch.dtypes import type_of
 from ge_compiler.lowering.from_torch.graph import GraphConverter, show_dtype
+from ge_compiler.lowering.from_torch.locations import location_of
 from ge_compiler.lowering.from_torch.parameters import value_of
 
 _VIEWS = frozenset(
@@ -141,6 +142,7 @@ def trace(graph: FunctionalGraph) -> Traced:
         constants[symbol] = tensor
         converter.weight(node, _type(tensor, name), symbol, name)
     for node in _needed(graph):
+        _check_sizes(node)
         node.meta["nn_module_stack"] = _module_paths(node)
         converter.operator(node)
     converter.check()
@@ -175,6 +177,13 @@ def _type(tensor: torch.Tensor, name: str) -> Tensor:
     if type_ is None:
         raise CompileError(f"'{name}' has dtype {show_dtype(tensor.dtype)}, which is not supported; convert it first")
     return type_
+
+
+def _check_sizes(node: Node) -> None:
+    value = node.meta.get("val")
+    sizes = [value, *(value.shape if isinstance(value, torch.Tensor) else ())]
+    if any(isinstance(size, torch.SymInt | torch.SymFloat | torch.SymBool) for size in sizes):
+        raise CompileError("a shape depends on the data, which is not supported yet; use fixed sizes", location_of(node))
 
 
 def _symbol(name: str, taken: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def constant(op: ConstOp, operands: Sequence[Array]) -> list[Array]:
-    type_ = tensor_type(op.y)
+    type_ = tensor_type(op.value.get_type())  # the result may be a memref
     dtype = semantics.dtype_of(type_.get_element_type())
     # The bytes themselves: NaN keeps its payload. A true boolean is 0xFF there.
     raw = np.frombuffer(op.value.data.data, np.uint8 if dtype == np.bool_ else dtype)
