@@ -18,16 +18,13 @@ from ge_compiler.dialects.fused.kernels import (
     Engine,
     EngineAttr,
     KernelOp,
-    LaunchOp,
     YieldOp,
     aicore_kernels,
     engine_of,
     is_kernel,
     kernels,
-    launched_here,
-    launches,
-    updated_inputs,
 )
+from ge_compiler.dialects.fused.launches import LaunchOp, launched_here, launches, launches_of, updated_inputs
 from ge_compiler.dialects.fused.products import AttentionOp, MatmulOp
 from ge_compiler.dialects.fused.values import BroadcastOp, CastOp, FullOp, IotaOp, ReduceOp
 from ge_compiler.dialects.fused.views import ConcatOp, InsertOp, ReshapeOp, SliceOp, TransposeOp
@@ -65,6 +62,7 @@ __all__ = [
     "kernels",
     "launched_here",
     "launches",
+    "launches_of",
     "updated_argument",
     "updated_inputs",
     "verify_destinations",

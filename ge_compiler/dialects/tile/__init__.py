@@ -15,7 +15,7 @@ from xdsl.ir import Dialect
 from ge_compiler.dialects.tile.assemble import AssembleOp
 from ge_compiler.dialects.tile.base import ForallOp, GridLoopOp, GridOp, TileOp
 from ge_compiler.dialects.tile.compute import ELEMENTWISE, BroadcastOp, CastOp, FullOp, MmadOp, TileElementwiseOp, UndefOp
-from ge_compiler.dialects.tile.moves import LoadOp, MoveOp, StoreOp, ViewOp
+from ge_compiler.dialects.tile.moves import LoadOp, MoveOp, StoreOp
 from ge_compiler.dialects.tile.rows import LoadRowsOp, StoreRowsOp
 from ge_compiler.dialects.tile.schedule import (
     SCHEDULE_ATTRIBUTE,
@@ -28,6 +28,7 @@ from ge_compiler.dialects.tile.schedule import (
     schedule_of,
 )
 from ge_compiler.dialects.tile.vector import IotaOp, ReduceOp, TransposeOp
+from ge_compiler.dialects.tile.view import ViewOp
 
 __all__ = [
     "ELEMENTWISE",

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
-    IntegerAttr,
     MemRefType,
     TensorType,
     UnitAttr,
@@ -25,14 +24,11 @@ from xdsl.irdl import (
     opt_prop_def,
     opt_result_def,
     prop_def,
-    result_def,
-    traits_def,
     var_operand_def,
 )
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ge_compiler.dialects.index_list import DYNAMIC, index_list_format, join_index_list, split_index_list, verify_index_list
+from ge_compiler.dialects.index_list import index_list_format, join_index_list, split_index_list, verify_index_list
 from ge_compiler.dialects.memory import Space, mem_of
 from ge_compiler.dialects.tile.base import TileOp
 from ge_compiler.dialects.tile.rules import (
@@ -42,11 +38,10 @@ from ge_compiler.dialects.tile.rules import (
     verify_one_kind,
     verify_room,
     verify_same_element,
-    verify_space,
     verify_tile,
 )
-from ge_compiler.dialects.tile.window import Window, row_major
-from ge_compiler.dialects.types import Tensor, shaped_type, tensor_type
+from ge_compiler.dialects.tile.view import verify_stored_view
+from ge_compiler.dialects.types import Tensor, shaped_type
 
 
 class SlicingOp(TileOp):
@@ -145,58 +140,6 @@ class MoveOp(SlicingOp):
 
 
 @irdl_op_definition
-class ViewOp(IRDLOperation):
-    """A tensor in global memory under another shape: no cost.
-
-    Without `strides` the elements stand one after the other, from element `offset` (else 0) on. `strides` has an entry for each dimension
-    of the result, in elements of the source, none negative; with 0, one element is read again and again. Where the view says neither, it
-    keeps all elements of the source.
-    """
-
-    name = "tile.view"
-
-    source = operand_def(TensorType)
-    offset = opt_prop_def(IntegerAttr.constr(i64))
-    strides = opt_prop_def(DenseArrayBase.constr(i64))
-    result = result_def(TensorType)
-
-    traits = traits_def(Pure())
-    assembly_format = "$source (`offset` $offset^)? (`strides` $strides^)? attr-dict `:` type($source) `to` type($result)"
-
-    def __init__(self, source: SSAValue, result: Tensor, offset: int | None = None, strides: Sequence[int] | None = None):
-        place = None if offset is None else IntegerAttr(offset, i64)
-        steps = None if strides is None else DenseArrayBase.from_list(i64, strides)
-        super().__init__(operands=[source], properties={"offset": place, "strides": steps}, result_types=[result])
-
-    def window(self) -> Window:
-        """The elements of the source that the view shows."""
-        shape = tensor_type(self.result).get_shape()
-        strides = row_major(shape) if self.strides is None else self.strides.get_values()
-        return Window(0 if self.offset is None else self.offset.value.data, tuple(shape), tuple(strides))
-
-    @property
-    def shows_all(self) -> bool:
-        """Whether the view has all elements of the source in the same order."""
-        window = self.window()
-        return window.offset == 0 and window.is_contiguous and tensor_type(self.source).element_count() == window.last + 1
-
-    def verify_(self) -> None:
-        source, result = tensor_type(self.source), tensor_type(self.result)
-        for name, type_ in (("the source", source), ("the result", result)):
-            verify_space(type_, name, Space.GM)
-            if DYNAMIC in type_.get_shape():
-                raise VerifyException(f"{name} must have a static shape, got {type_}")
-        keeps_all = self.offset is not None or self.strides is not None or source.element_count() == result.element_count()
-        if source.get_element_type() != result.get_element_type() or not keeps_all:
-            raise VerifyException(f"keeps the elements, but goes from {source} to {result}")
-        if self.strides is not None and len(self.strides) != len(result.get_shape()):
-            raise VerifyException(f"needs a stride for each dimension of {result}, got {list(self.strides.get_values())}")
-        self.window().verify_inside(source)
-        if isinstance(self.source.owner, ViewOp) and not self.source.owner.window().is_contiguous:
-            raise VerifyException("is a view of a strided view; make it of the tensor itself")
-
-
-@irdl_op_definition
 class StoreOp(IRDLOperation):
     """Write the valid elements of a tile to global memory at `offsets`: rows and columns are the two last dimensions there."""
 
@@ -227,9 +170,3 @@ class StoreOp(IRDLOperation):
         verify_same_element(self.tile, self.into)
         verify_index_list("offsets", self.offsets, self.static_offsets, len(shaped_type(self.into).get_shape()))
         verify_stored_view(self.into)
-
-
-def verify_stored_view(into: SSAValue) -> None:
-    """Raises `VerifyException` if a store may write an element of `into` twice: what stands there then depends on the order."""
-    if isinstance(into.owner, ViewOp) and into.owner.window().may_overlap_itself:
-        raise VerifyException(f"writes into a view that overlaps itself: {into.owner.window()}")

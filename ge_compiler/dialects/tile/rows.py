@@ -22,7 +22,6 @@ from xdsl.irdl import (
 from ge_compiler.dialects.index_list import DYNAMIC, index_list_format, join_index_list, split_index_list, verify_index_list, verify_indices
 from ge_compiler.dialects.memory import Space
 from ge_compiler.dialects.tile.base import TileOp
-from ge_compiler.dialects.tile.moves import verify_stored_view
 from ge_compiler.dialects.tile.rules import (
     verify_global,
     verify_inside,
@@ -31,6 +30,7 @@ from ge_compiler.dialects.tile.rules import (
     verify_same_element,
     verify_tile,
 )
+from ge_compiler.dialects.tile.view import verify_stored_view
 from ge_compiler.dialects.types import Tensor, shaped_type
 
 

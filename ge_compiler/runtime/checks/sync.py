@@ -7,14 +7,14 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ge_compiler.dialects import npu
 from ge_compiler.dialects.buf import AtOp
 from ge_compiler.dialects.diagnostics import CompileError
-from ge_compiler.dialects.fused import LaunchOp, launches
+from ge_compiler.dialects.fused import launches_of
 from ge_compiler.dialects.memory import Space, bytes_of, element_bytes, mem_of
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.types import buffer_type
@@ -197,16 +197,10 @@ def written_arguments(kernel: FuncOp) -> set[int]:
     return written
 
 
-def _launches(kernel: FuncOp) -> list[LaunchOp]:
-    module = kernel.parent_op()
-    name = kernel.sym_name.data
-    return [op for op in launches(module) if op.kernel_name == name] if isinstance(module, ModuleOp) else []
-
-
 def _aliases(kernel: FuncOp) -> dict[int, int]:
     """Arguments for which a launch gives the same tensor twice, to the first of them: it is written in place."""
     same: dict[int, int] = {}
-    for op in _launches(kernel):
+    for op in launches_of(kernel):
         first: dict[SSAValue, int] = {}
         for i, value in enumerate([*op.inputs, *op.destinations]):
             if first.setdefault(value, i) != i:
@@ -216,7 +210,7 @@ def _aliases(kernel: FuncOp) -> dict[int, int]:
 
 def _unwritten(kernel: FuncOp) -> set[int]:
     """The arguments that hold nothing when the kernel starts: what launches pass as destinations, and workspaces behind them."""
-    launches = _launches(kernel)
+    launches = launches_of(kernel)
     if not launches:
         return set()
     fresh = set(range(min(len(op.inputs) for op in launches), len(kernel.body.block.args)))
