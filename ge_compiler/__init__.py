@@ -1,7 +1,7 @@
 """
 A graph compiler from PyTorch to the instructions of an NPU.
 
-`import ge_compiler as ge` offers `ge.compile`, `ge.load` and `ge.Program`. They are resolved when first used:
+`import ge_compiler as ge` offers `ge.compile`, `ge.load`, `ge.Program` and `ge.CompileError`. They are resolved when first used:
 importing a floor runs this file first, so it must neither load torch nor climb to the tools.
 """
 
@@ -11,13 +11,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ge_compiler.tools.api import CompileError as CompileError
     from ge_compiler.tools.api import Program as Program
     from ge_compiler.tools.api import compile as compile
     from ge_compiler.tools.api import load as load
 
     __version__: str
 
-_PUBLIC = ("Program", "compile", "load")
+_PUBLIC = ("CompileError", "Program", "compile", "load")
 
 
 def __getattr__(name: str) -> object:

@@ -29,4 +29,4 @@ def test_the_package_loads_no_heavy_library() -> None:
 
 def test_an_unknown_public_name_lists_what_there_is() -> None:
     result = run_python("import ge_compiler as ge; ge.compyle")
-    assert "has no attribute 'compyle'; it offers Program, compile, load" in result.stderr
+    assert "has no attribute 'compyle'; it offers CompileError, Program, compile, load" in result.stderr
