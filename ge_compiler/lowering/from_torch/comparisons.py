@@ -76,10 +76,11 @@ def isfinite(c: Conversion, x: SSAValue) -> SSAValue:
     return c.op("Less", c.op("Abs", x), c.constant(math.inf, element_type(x)))
 
 
-@converts("aten.sign.default", "aten.sgn.default")
+@converts("aten.sign.default")
 def sign(c: Conversion, x: SSAValue) -> SSAValue:
+    """0 of NaN, as torch has it."""
     zero, one, minus_one = (c.constant(value, c.element) for value in (0, 1, -1))
-    below = c.op("SelectV2", c.op("Less", x, zero), minus_one, x)
+    below = c.op("SelectV2", c.op("Less", x, zero), minus_one, zero)
     return c.op("SelectV2", c.op("Greater", x, zero), one, below)
 
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import SSAValue
 
 from ge_compiler.dialects.types import is_integer
-from ge_compiler.lowering.from_torch.conversion import Conversion, converts, element_type, is_boolean
+from ge_compiler.lowering.from_torch.conversion import Conversion, converts, is_boolean
 
 UNARY = {
     "aten.abs.default": "Abs",
@@ -84,14 +84,14 @@ def gelu(c: Conversion, x: SSAValue, approximate: str) -> SSAValue:
     return c.op("GeluV2", c.promoted(x), approximate=approximate)
 
 
-@converts("aten.add.Tensor", "aten.add.Scalar")
+@converts("aten.add.Tensor")
 def add(c: Conversion, x1: SSAValue, x2: SSAValue | float, alpha: float) -> SSAValue:
     if not isinstance(x2, SSAValue):
         return c.scalar("Adds", c.promoted(x1), x2 * alpha)
     return _binary(c, "Add", x1, _scaled(c, x2, alpha))
 
 
-@converts("aten.sub.Tensor", "aten.sub.Scalar")
+@converts("aten.sub.Tensor")
 def sub(c: Conversion, x1: SSAValue, x2: SSAValue | float, alpha: float) -> SSAValue:
     if not isinstance(x2, SSAValue):
         return c.scalar("Adds", c.promoted(x1), -x2 * alpha)
@@ -118,7 +118,7 @@ def div_scalar(c: Conversion, x: SSAValue, value: float) -> SSAValue:
     return c.promoted(c.op("RealDiv", c.wide(x), c.constant(value, f32)))
 
 
-@converts("aten.div.Tensor_mode", "aten.div.Scalar_mode")
+@converts("aten.div.Tensor_mode")
 def div_mode(c: Conversion, x1: SSAValue, x2: SSAValue | float, mode: str | None) -> SSAValue:
     match mode:
         case "floor":
@@ -132,14 +132,19 @@ def div_mode(c: Conversion, x1: SSAValue, x2: SSAValue | float, mode: str | None
             return c.decline(f"division of integers with rounding mode '{mode}'")
 
 
-def _enter_remainder(name: str, mnemonic: str) -> None:
-    @converts(f"aten.{name}.Tensor", f"aten.{name}.Scalar", f"aten.{name}.default")
-    def remainder(c: Conversion, x1: SSAValue, x2: SSAValue | float) -> SSAValue:
-        return c.op(mnemonic, *c.common(x1, x2))
+@converts("aten.floor_divide.default")
+def floor_divide(c: Conversion, x1: SSAValue, x2: SSAValue | float) -> SSAValue:
+    return c.op("FloorDiv", *c.common(x1, x2))
 
 
-for _name, _mnemonic in {"floor_divide": "FloorDiv", "fmod": "Mod", "remainder": "FloorMod"}.items():
-    _enter_remainder(_name, _mnemonic)
+@converts("aten.fmod.Tensor", "aten.fmod.Scalar")
+def fmod(c: Conversion, x1: SSAValue, x2: SSAValue | float) -> SSAValue:
+    return c.op("Mod", *c.common(x1, x2))
+
+
+@converts("aten.remainder.Tensor", "aten.remainder.Scalar")
+def remainder(c: Conversion, x1: SSAValue, x2: SSAValue | float) -> SSAValue:
+    return c.op("FloorMod", *c.common(x1, x2))
 
 
 @converts("aten.pow.Tensor_Scalar")
@@ -161,13 +166,13 @@ def pow_scalar(c: Conversion, x: SSAValue, exponent: float) -> SSAValue:
         case -1 if not is_integer(c.element):
             return c.op("Reciprocal", x)
         case _:
-            return _power(c, x, c.constant(exponent, c.element))
+            return c.op("Pow", x, c.constant(exponent, c.element))
 
 
 @converts("aten.pow.Tensor_Tensor", "aten.pow.Scalar")
 def pow_tensor(c: Conversion, x: SSAValue | float, exponent: SSAValue) -> SSAValue:
     base = x if isinstance(x, SSAValue) else c.constant(x, c.element)
-    return _power(c, c.promoted(base), c.promoted(exponent))
+    return c.op("Pow", c.promoted(base), c.promoted(exponent))
 
 
 @converts("aten.clamp.default")
@@ -221,6 +226,22 @@ def leaky_relu(c: Conversion, x: SSAValue, slope: float) -> SSAValue:
     return c.op("Add", c.scalar("Maxs", x, 0), below)
 
 
+@converts("aten.elu.default")
+def elu(c: Conversion, x: SSAValue, alpha: float, scale: float, input_scale: float) -> SSAValue:
+    wide = c.wide(x)
+    below = c.scalar("Muls", c.op("Expm1", c.scalar("Muls", c.scalar("Mins", wide, 0), input_scale)), alpha)
+    return c.promoted(c.scalar("Muls", c.op("Add", c.scalar("Maxs", wide, 0), below), scale))
+
+
+@converts("aten.softplus.default")
+def softplus(c: Conversion, x: SSAValue, beta: float, threshold: float) -> SSAValue:
+    """ln(1 + exp(beta x)) / beta, where torch gives x itself beyond the threshold."""
+    wide = c.wide(x)
+    scaled = c.scalar("Muls", wide, beta)
+    curve = c.scalar("Muls", c.op("Log1p", c.op("Exp", scaled)), 1 / beta)
+    return c.promoted(c.op("SelectV2", c.op("Greater", scaled, c.constant(threshold, f32)), wide, curve))
+
+
 @converts("aten.addcmul.default")
 def addcmul(c: Conversion, x: SSAValue, x1: SSAValue, x2: SSAValue, value: float) -> SSAValue:
     product = c.op("Mul", c.promoted(x1), c.promoted(x2))
@@ -239,15 +260,10 @@ def to_copy(c: Conversion, x: SSAValue, *_: Any) -> SSAValue:
 
 
 @converts(
-    "aten._conj.default",
     "aten.alias.default",
     "aten.clone.default",
-    "aten.contiguous.default",
     "aten.detach.default",
     "aten.lift_fresh_copy.default",
-    "aten.positive.default",
-    "aten.resolve_conj.default",
-    "aten.resolve_neg.default",
 )
 def identity(c: Conversion, x: SSAValue, *_: Any) -> SSAValue:
     return x
@@ -271,12 +287,6 @@ def _binary(c: Conversion, mnemonic: str, x1: SSAValue, x2: SSAValue) -> SSAValu
 def _scaled(c: Conversion, x: SSAValue, alpha: float) -> SSAValue:
     x = c.promoted(x)
     return x if alpha == 1 else c.scalar("Muls", x, alpha)
-
-
-def _power(c: Conversion, x: SSAValue, exponent: SSAValue) -> SSAValue:
-    if is_integer(element_type(x)):
-        c.decline("powers of integers are not elementwise functions of the chip")
-    return c.op("Pow", x, exponent)
 
 
 def _gate(c: Conversion, x: SSAValue) -> SSAValue:

@@ -70,6 +70,17 @@ def gather(c: Conversion, x: SSAValue, dim: int, places: SSAValue, *_: Any) -> S
     return c.op("GatherElements", x, places, dim=dim) if c.shape else x
 
 
+@converts("aten.take_along_dim.default")
+def take_along_dim(c: Conversion, x: SSAValue, places: SSAValue, dim: int | None) -> SSAValue:
+    """Dimensions other than `dim` broadcast."""
+    if dim is None:
+        flat = [c.reshape(value, (math.prod(shape_of(value)),)) for value in (x, places)]
+        return c.op("GatherElements", *flat, dim=0)
+    dim %= len(c.shape)
+    shape = (*c.shape[:dim], shape_of(x)[dim], *c.shape[dim + 1 :])
+    return c.op("GatherElements", c.broadcast(x, shape), c.broadcast(places, c.shape), dim=dim)
+
+
 @converts("aten.scatter.src", "aten.scatter.value", "aten.scatter_add.default")
 def scatter(c: Conversion, x: SSAValue, dim: int, places: SSAValue, source: SSAValue | float) -> SSAValue:
     """Of the source the part is taken that has places."""

@@ -20,7 +20,7 @@ def linear(c: Conversion, x: SSAValue, weight: SSAValue, bias: SSAValue | None) 
     return c.reshape(c.matmul(rows, weight, bias, transpose_x2=True), c.shape)
 
 
-@converts("aten.bmm.default", "aten.dot.default", "aten.matmul.default", "aten.mm.default", "aten.mv.default", "aten.vdot.default")
+@converts("aten.bmm.default", "aten.dot.default", "aten.matmul.default", "aten.mm.default", "aten.mv.default")
 def matmul(c: Conversion, x1: SSAValue, x2: SSAValue) -> SSAValue:
     """A vector is a row on the left and a column on the right, and what it adds to the result's shape is taken off again."""
     if len(shape_of(x1)) == 1:
@@ -43,7 +43,7 @@ def addmm(c: Conversion, addend: SSAValue, x1: SSAValue, x2: SSAValue, beta: flo
     return c.op("Add", product, addend if beta == 1 else c.scalar("Muls", addend, beta))
 
 
-@converts("aten.outer.default", "aten.ger.default")
+@converts("aten.outer.default")
 def outer(c: Conversion, x1: SSAValue, x2: SSAValue) -> SSAValue:
     return c.op("Mul", c.reshape(c.promoted(x1), (*shape_of(x1), 1)), c.promoted(x2))
 

@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
-from ge_compiler.lowering.from_torch.conversion import Conversion, converts, shape_of
+from ge_compiler.lowering.from_torch.conversion import Conversion, converts, element_type, shape_of
 from ge_compiler.lowering.from_torch.reductions import reduced
 
 
@@ -47,6 +48,13 @@ def stable_sort(c: Conversion, x: SSAValue, _: bool | None, dim: int, descending
     return sort(c, x, dim, descending)
 
 
+@converts("aten.argsort.default")
+def argsort(c: Conversion, x: SSAValue, dim: int, descending: bool) -> SSAValue:
+    flat = x if c.shape else c.reshape(x, (1,))
+    types = [TensorType(element, shape_of(flat)) for element in (element_type(x), c.element)]
+    return c.reshape(c.ops("SortD", flat, like=types, axis=dim, descending=descending)[1], c.shape)
+
+
 @converts("aten.cumsum.default")
 def cumsum(c: Conversion, x: SSAValue, dim: int, *_: Any) -> SSAValue:
     return c.op("CumsumD", c.promoted(x), axis=dim) if c.shape else c.promoted(x)
@@ -80,7 +88,6 @@ def _along(c: Conversion, mnemonic: str, x: SSAValue, dim: int, keep: bool) -> S
 
 
 def _ordered(c: Conversion, mnemonic: str, x: SSAValue, dim: int, **attributes: Any) -> Sequence[SSAValue]:
-    if c.shape:
-        return c.ops(mnemonic, x, like=c.results, axis=dim, **attributes)
-    values, places = c.ops(mnemonic, c.reshape(x, (1,)), like=c.results, axis=0, **attributes)
-    return [c.reshape(values, ()), c.reshape(places, ())]
+    flat = x if c.shape else c.reshape(x, (1,))
+    results = c.ops(mnemonic, flat, like=c.results, axis=dim, **attributes)
+    return [c.reshape(result, c.shape) for result in results]

@@ -6,15 +6,16 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import torch
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from ge_compiler.lowering.from_torch.comparisons import truth
 from ge_compiler.lowering.from_torch.conversion import Conversion, converts, element_type, normalized, shape_of
-from ge_compiler.lowering.from_torch.dtypes import element_name, torch_dtype
 
 Dims = int | Sequence[int] | None
+
+RMS_EPSILON = 2.0**-23
+"""What torch takes where an RMS norm of any float type up to f32 names none."""
 
 
 @converts("aten.sum.dim_IntList")
@@ -77,6 +78,16 @@ def std(c: Conversion, x: SSAValue, dims: Dims, correction: float | None, keep: 
     return c.promoted(c.op("Sqrt", _variance(c, c.wide(x), dims, 1 if correction is None else correction, keep)))
 
 
+@converts("aten.var.dim")
+def var_dim(c: Conversion, x: SSAValue, dims: Dims, unbiased: bool, keep: bool) -> SSAValue:
+    return var(c, x, dims, int(unbiased), keep)
+
+
+@converts("aten.std.dim")
+def std_dim(c: Conversion, x: SSAValue, dims: Dims, unbiased: bool, keep: bool) -> SSAValue:
+    return std(c, x, dims, int(unbiased), keep)
+
+
 @converts("aten.var_mean.correction")
 def var_mean(c: Conversion, x: SSAValue, dims: Dims, correction: float | None, keep: bool) -> list[SSAValue]:
     return [var(c, x, dims, correction, keep), mean(c, x, dims, keep)]
@@ -123,8 +134,7 @@ def native_layer_norm(
 
 @converts("aten.rms_norm.default")
 def rms_norm(c: Conversion, x: SSAValue, shape: Sequence[int], gamma: SSAValue | None, epsilon: float | None) -> SSAValue:
-    if epsilon is None:
-        epsilon = torch.finfo(torch_dtype(element_name(element_type(x)))).eps
+    epsilon = RMS_EPSILON if epsilon is None else epsilon
     return c.promoted(c.op("RmsNorm", x, gamma, normalized_dims=len(shape), epsilon=epsilon))
 
 

@@ -16,6 +16,7 @@ from torch.fx import Interpreter, Node
 from torch.utils import _pytree as pytree  # pyright: ignore[reportPrivateUsage]
 
 from ge_compiler.lowering.from_torch.parameters import parameters_of, split_results
+from ge_compiler.lowering.from_torch.reductions import RMS_EPSILON
 from ge_compiler.runtime.signature import Array
 
 if TYPE_CHECKING:
@@ -50,7 +51,10 @@ class _Wide(Interpreter):
         return pytree.tree_map(_widened, super().run_node(n))
 
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return super().call_function(target, *pytree.tree_map(_wide_dtype, (args, kwargs)))
+        args, kwargs = pytree.tree_map(_wide_dtype, (args, kwargs))
+        if str(target) == "aten.rms_norm.default" and len(args) < 4 and kwargs.get("eps") is None:
+            kwargs = {**kwargs, "eps": RMS_EPSILON}  # which torch would take from the dtype
+        return super().call_function(target, args, kwargs)
 
 
 @contextlib.contextmanager

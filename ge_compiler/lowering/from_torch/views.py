@@ -14,21 +14,17 @@ from ge_compiler.lowering.from_torch.conversion import Conversion, converts, sha
 @converts(
     "aten._reshape_alias.default",
     "aten._unsafe_view.default",
-    "aten.flatten.using_ints",
-    "aten.reshape.default",
     "aten.squeeze.default",
     "aten.squeeze.dim",
     "aten.squeeze.dims",
-    "aten.unflatten.int",
     "aten.unsqueeze.default",
     "aten.view.default",
-    "aten.view_as.default",
 )
 def reshape(c: Conversion, x: SSAValue, *_: Any) -> SSAValue:
     return c.reshape(x, c.shape)
 
 
-@converts("aten.expand.default", "aten.expand_as.default", "aten.broadcast_to.default")
+@converts("aten.expand.default")
 def expand(c: Conversion, x: SSAValue, *_: Any) -> SSAValue:
     return c.broadcast(x, c.shape)
 
@@ -38,7 +34,7 @@ def permute(c: Conversion, x: SSAValue, dims: Sequence[int]) -> SSAValue:
     return c.transpose(x, [dim % len(dims) for dim in dims])
 
 
-@converts("aten.transpose.int", "aten.swapaxes.default", "aten.swapdims.default")
+@converts("aten.transpose.int")
 def transpose(c: Conversion, x: SSAValue, dim0: int, dim1: int) -> SSAValue:
     permutation = list(range(len(c.shape)))
     if permutation:
@@ -46,35 +42,15 @@ def transpose(c: Conversion, x: SSAValue, dim0: int, dim1: int) -> SSAValue:
     return c.transpose(x, permutation)
 
 
-@converts("aten.t.default", "aten.mT.default", "aten.adjoint.default", "aten.mH.default")
+@converts("aten.t.default")
 def swap_last(c: Conversion, x: SSAValue) -> SSAValue:
     return transpose(c, x, -2, -1) if len(c.shape) > 1 else x
-
-
-@converts("aten.numpy_T.default")
-def reverse_dims(c: Conversion, x: SSAValue) -> SSAValue:
-    return c.transpose(x, list(reversed(range(len(c.shape)))))
-
-
-@converts("aten.movedim.int", "aten.movedim.intlist")
-def movedim(c: Conversion, x: SSAValue, source: int | Sequence[int], destination: int | Sequence[int]) -> SSAValue:
-    rank = len(c.shape)
-    moved = [[dim % rank for dim in ([dims] if isinstance(dims, int) else dims)] for dims in (source, destination)]
-    permutation = [dim for dim in range(rank) if dim not in moved[0]]
-    for to, dim in sorted(zip(moved[1], moved[0], strict=True)):
-        permutation.insert(to, dim)
-    return c.transpose(x, permutation)
 
 
 @converts("aten.slice.Tensor")
 def slice_(c: Conversion, x: SSAValue, dim: int, start: int | None, end: int | None, step: int) -> SSAValue:
     dim %= len(c.shape)
     return c.slice(x, dim, *clipped(shape_of(x)[dim], start, end), step)
-
-
-@converts("aten.narrow.default")
-def narrow(c: Conversion, x: SSAValue, dim: int, start: int, length: int) -> SSAValue:
-    return slice_(c, x, dim, start, start % max(shape_of(x)[dim], 1) + length, 1)
 
 
 @converts("aten.select.int")
@@ -85,13 +61,8 @@ def select(c: Conversion, x: SSAValue, dim: int, index: int) -> SSAValue:
 
 
 @converts(
-    "aten.chunk.default",
     "aten.split.Tensor",
-    "aten.split.sizes",
     "aten.split_with_sizes.default",
-    "aten.tensor_split.indices",
-    "aten.tensor_split.sections",
-    "aten.unsafe_chunk.default",
     "aten.unsafe_split.Tensor",
     "aten.unsafe_split_with_sizes.default",
 )
