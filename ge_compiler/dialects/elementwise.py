@@ -39,24 +39,26 @@ class ElementwiseOp(IRDLOperation):
         """Check the element types of the tensor operands and of the result, and that of the scalar, if any."""
         function, type_ = self.function, shaped_type(result)
         element = shaped_type(operands[-1]).get_element_type() if function.is_predicate else type_.get_element_type()
-        self.verify_element(element)
+        _verify_element(self, element)
         if function.is_predicate and type_.get_element_type() != i1:
             raise VerifyException(f"is true or false, so its result has elements of type i1, got {type_}")
         for i, x in enumerate(operands):
-            found = shaped_type(x).get_element_type()
-            if i < function.conditions and found != i1:
+            is_condition = i < function.conditions
+            if shaped_type(x).get_element_type() == (i1 if is_condition else element):
+                continue
+            if is_condition:
                 raise VerifyException(f"operand #{i} is a condition, so it has elements of type i1, got {x.type}")
-            if i >= function.conditions and found != element:
-                other = f"operand #{len(operands) - 1} is {operands[-1].type}" if function.is_predicate else f"the result is {type_}"
-                raise VerifyException(f"operand #{i} is {x.type}, but {other}")
+            other = f"operand #{len(operands) - 1} is {operands[-1].type}" if function.is_predicate else f"the result is {type_}"
+            raise VerifyException(f"operand #{i} is {x.type}, but {other}")
 
-    def verify_element(self, element: Attribute) -> None:
-        """Check that the function computes in `element`, and that the scalar, if any, is of it."""
-        if str(element) not in self.function.dtypes:
-            raise VerifyException(f"computes in {' or '.join(self.function.dtypes)}, got {element}; insert a cast")
-        attribute = self.scalar_property()
-        if attribute is not None and attribute.type != element:
-            raise VerifyException(f"scalar is {attribute.type}, but the operands are {element}")
+
+def _verify_element(op: ElementwiseOp, element: Attribute) -> None:
+    """The function of `op` computes in `element`, and the scalar, if any, is of it."""
+    if str(element) not in op.function.dtypes:
+        raise VerifyException(f"computes in {' or '.join(op.function.dtypes)}, got {element}; insert a cast")
+    attribute = op.scalar_property()
+    if attribute is not None and attribute.type != element:
+        raise VerifyException(f"scalar is {attribute.type}, but the operands are {element}")
 
 
 ElementwiseOpT = TypeVar("ElementwiseOpT", bound=ElementwiseOp)

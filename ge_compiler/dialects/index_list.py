@@ -13,6 +13,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from ge_compiler.dialects.types import shaped_type
 
+Mixed = Sequence[SSAValue | int]
+"""Constants and index values."""
+
 DYNAMIC = DYNAMIC_INDEX
 """How a static index list marks an SSA value."""
 

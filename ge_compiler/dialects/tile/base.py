@@ -9,25 +9,33 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     IntegerAttr,
+    MemRefType,
+    TensorType,
     i64,
 )
+from xdsl.dialects.utils import DynamicIndexList
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     IRDLOperation,
+    ParsePropInAttrDict,
     irdl_op_definition,
     opt_attr_def,
+    opt_operand_def,
+    opt_result_def,
     prop_def,
     region_def,
     traits_def,
+    var_operand_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from ge_compiler.dialects.tile.rules import (
-    verify_one_kind,
-)
+from ge_compiler.dialects.index_list import join_index_list, verify_index_list
+from ge_compiler.dialects.memory import Space
+from ge_compiler.dialects.tile.rules import verify_one_kind, verify_room, verify_tile
 from ge_compiler.dialects.types import Buffer, Tensor, shaped_type
 
 
@@ -164,3 +172,26 @@ class TileOp(IRDLOperation):
         verify_one_kind([*self.operands, *self.results])
         if self.slot_count < 1 or (self.slots is not None and not self.results):
             raise VerifyException("has a positive number of slots while it makes a value; a buffer's are on its buf.alloc")
+
+
+class ExtentsOp(TileOp):
+    """Names the valid extents of the tile that it makes, in the unified buffer."""
+
+    valid = var_operand_def(IndexType)
+    out = opt_operand_def(MemRefType)
+    static_valid = prop_def(DenseArrayBase.constr(i64))
+    result = opt_result_def(TensorType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    custom_directives = (DynamicIndexList,)
+
+    @property
+    def mixed_valid(self) -> list[SSAValue | int]:
+        """Valid rows and columns of the tile."""
+        return join_index_list(self.valid, self.static_valid)
+
+    def verify_form(self) -> None:
+        super().verify_form()
+        verify_tile(self.tile_type(), "the tile", Space.UB)
+        verify_index_list("valid extents", self.valid, self.static_valid, 2)
+        verify_room("tile", self.static_valid, self.tile_type())

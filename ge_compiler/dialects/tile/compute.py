@@ -6,21 +6,15 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     FloatAttr,
-    IndexType,
     IntegerAttr,
     MemRefType,
     TensorType,
     i1,
-    i64,
 )
-from xdsl.dialects.utils import DynamicIndexList
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     IRDLOperation,
-    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -28,7 +22,6 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -36,10 +29,10 @@ from xdsl.utils.exceptions import VerifyException
 from ge_compiler.dialects.elementwise import ElementwiseOp, define, elementwise_operands, operand_names
 from ge_compiler.dialects.functions import FUNCTIONS, Function
 from ge_compiler.dialects.ge.shapes import broadcast, show
-from ge_compiler.dialects.index_list import DYNAMIC, index_list_format, join_index_list, split_index_list, verify_index_list
+from ge_compiler.dialects.index_list import DYNAMIC, index_list_format, split_index_list
 from ge_compiler.dialects.memory import Space
-from ge_compiler.dialects.tile.base import TileOp
-from ge_compiler.dialects.tile.rules import verify_room, verify_tile
+from ge_compiler.dialects.tile.base import ExtentsOp, TileOp
+from ge_compiler.dialects.tile.rules import verify_tile
 from ge_compiler.dialects.types import Tensor, shaped_type, tensor_type, verify_product_elements
 
 
@@ -125,19 +118,13 @@ class CastOp(TileOp):
 
 
 @irdl_op_definition
-class FullOp(TileOp):
+class FullOp(ExtentsOp):
     """A tile of one value; `valid` names its extents."""
 
     name = "tile.full"
 
-    valid = var_operand_def(IndexType)
-    out = opt_operand_def(MemRefType)
-    static_valid = prop_def(DenseArrayBase.constr(i64))
     value = prop_def(FloatAttr | IntegerAttr)
-    result = opt_result_def(TensorType)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
-    custom_directives = (DynamicIndexList,)
     assembly_format = f"$value `valid` {index_list_format('valid')} (`into` $out^)? attr-dict (`into` type($out)^)? (`to` type($result)^)?"
 
     def __init__(
@@ -150,34 +137,20 @@ class FullOp(TileOp):
         dynamic, static = split_index_list(valid)
         super().__init__(operands=[dynamic, out], properties={"value": value, "static_valid": static}, result_types=[result])
 
-    @property
-    def mixed_valid(self) -> list[SSAValue | int]:
-        """Valid rows and columns of the tile."""
-        return join_index_list(self.valid, self.static_valid)
-
     def verify_(self) -> None:
         self.verify_form()
-        verify_tile(self.tile_type(), "the tile", Space.UB)
-        verify_index_list("valid extents", self.valid, self.static_valid, 2)
-        verify_room("tile", self.static_valid, self.tile_type())
         if self.value.type != self.tile_type().get_element_type():
             raise VerifyException(f"value is {self.value.type}, but the tile is {self.tile_type()}")
 
 
 @irdl_op_definition
-class BroadcastOp(TileOp):
+class BroadcastOp(ExtentsOp):
     """Repeat a row, a column or a single element of the unified buffer; `valid` names the extents of the result."""
 
     name = "tile.broadcast"
 
     x = operand_def(TensorType | MemRefType)
-    valid = var_operand_def(IndexType)
-    out = opt_operand_def(MemRefType)
-    static_valid = prop_def(DenseArrayBase.constr(i64))
-    result = opt_result_def(TensorType)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
-    custom_directives = (DynamicIndexList,)
     assembly_format = (
         f"$x `valid` {index_list_format('valid')} (`into` $out^)? attr-dict `:` type($x) (`into` type($out)^)? (`to` type($result)^)?"
     )
@@ -186,17 +159,9 @@ class BroadcastOp(TileOp):
         dynamic, static = split_index_list(valid)
         super().__init__(operands=[x, dynamic, out], properties={"static_valid": static}, result_types=[result])
 
-    @property
-    def mixed_valid(self) -> list[SSAValue | int]:
-        """Valid rows and columns of the tile."""
-        return join_index_list(self.valid, self.static_valid)
-
     def verify_(self) -> None:
         self.verify_form()
         verify_tile(self.x, "x", Space.UB)
-        verify_tile(self.tile_type(), "the result", Space.UB)
-        verify_index_list("valid extents", self.valid, self.static_valid, 2)
-        verify_room("result", self.static_valid, self.tile_type())
         x, result = shaped_type(self.x), self.tile_type()
         if x.get_element_type() != result.get_element_type():
             raise VerifyException(f"keeps the element type, but goes from {x} to {result}")

@@ -8,25 +8,29 @@ from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerType, MemRef
 from xdsl.dialects.utils import DynamicIndexList
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     IRDLOperation,
     ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
-    opt_operand_def,
-    opt_result_def,
     prop_def,
     var_operand_def,
 )
 
-from ge_compiler.dialects.index_list import DYNAMIC, index_list_format, join_index_list, split_index_list, verify_index_list, verify_indices
+from ge_compiler.dialects.index_list import (
+    DYNAMIC,
+    Mixed,
+    index_list_format,
+    join_index_list,
+    split_index_list,
+    verify_index_list,
+    verify_indices,
+)
 from ge_compiler.dialects.memory import Space
-from ge_compiler.dialects.tile.base import TileOp
+from ge_compiler.dialects.tile.base import ExtentsOp
 from ge_compiler.dialects.tile.rules import (
     verify_global,
     verify_inside,
     verify_one_kind,
-    verify_room,
     verify_same_element,
     verify_tile,
 )
@@ -35,7 +39,7 @@ from ge_compiler.dialects.types import Tensor, shaped_type
 
 
 @irdl_op_definition
-class LoadRowsOp(TileOp):
+class LoadRowsOp(ExtentsOp):
     """Gather: row i of the tile is row `indices[i]` of the source, from a column on.
 
     Rows are counted in the last dimension but one of the source, which has rank r >= 2 and is in global memory. `offsets` names r - 2
@@ -47,27 +51,15 @@ class LoadRowsOp(TileOp):
     source = operand_def(TensorType | MemRefType)
     offsets = var_operand_def(IndexType)
     indices = operand_def(TensorType | MemRefType)
-    valid = var_operand_def(IndexType)
-    out = opt_operand_def(MemRefType)
     static_offsets = prop_def(DenseArrayBase.constr(i64))
-    static_valid = prop_def(DenseArrayBase.constr(i64))
-    result = opt_result_def(TensorType)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
-    custom_directives = (DynamicIndexList,)
     assembly_format = (
         f"$source `` {index_list_format('offsets')} `rows` $indices `valid` {index_list_format('valid')} (`into` $out^)? attr-dict "
         "`:` type($source) `,` type($indices) (`into` type($out)^)? (`to` type($result)^)?"
     )
 
     def __init__(
-        self,
-        source: SSAValue,
-        indices: SSAValue,
-        offsets: Sequence[SSAValue | int],
-        valid: Sequence[SSAValue | int],
-        result: Tensor | None = None,
-        out: SSAValue | None = None,
+        self, source: SSAValue, indices: SSAValue, offsets: Mixed, valid: Mixed, result: Tensor | None = None, out: SSAValue | None = None
     ):
         (at, static_offsets), (extents, static_valid) = split_index_list(offsets), split_index_list(valid)
         properties = {"static_offsets": static_offsets, "static_valid": static_valid}
@@ -78,20 +70,12 @@ class LoadRowsOp(TileOp):
         """The points and the first column, in elements of the source."""
         return join_index_list(self.offsets, self.static_offsets)
 
-    @property
-    def mixed_valid(self) -> list[SSAValue | int]:
-        """Valid rows and columns of the tile."""
-        return join_index_list(self.valid, self.static_valid)
-
     def verify_(self) -> None:
         self.verify_form()
         verify_global(self.source, "the source")
-        verify_tile(self.tile_type(), "the tile", Space.UB)
         verify_same_element(self.source, self.tile_type())
         verify_tile(self.indices, "the indices", Space.UB)
         verify_indices(self.indices, self.destination() or self.results[0])
-        verify_index_list("valid extents", self.valid, self.static_valid, 2)
-        verify_room("tile", self.static_valid, self.tile_type())
         _verify_columns(self.source, self.offsets, self.static_offsets, self.static_valid.get_values()[1])
 
 
@@ -125,7 +109,7 @@ class StoreRowsOp(IRDLOperation):
         "`:` type($tile) `,` type($indices) `into` type($into)"
     )
 
-    def __init__(self, tile: SSAValue, indices: SSAValue, into: SSAValue, offsets: Sequence[SSAValue | int]):
+    def __init__(self, tile: SSAValue, indices: SSAValue, into: SSAValue, offsets: Mixed):
         dynamic, static = split_index_list(offsets)
         super().__init__(operands=[tile, indices, into, dynamic], properties={"static_offsets": static})
 

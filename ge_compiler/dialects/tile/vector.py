@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, MemRefType, StringAttr, TensorType, i64
-from xdsl.dialects.utils import DynamicIndexList
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
@@ -19,11 +17,11 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from ge_compiler.dialects.index_list import DYNAMIC, index_list_format, join_index_list, split_index_list, verify_index_list
+from ge_compiler.dialects.index_list import DYNAMIC, Mixed, index_list_format, join_index_list, split_index_list
 from ge_compiler.dialects.memory import Space
 from ge_compiler.dialects.reductions import ReductionAttr, verify_counts, verify_reduced
-from ge_compiler.dialects.tile.base import TileOp
-from ge_compiler.dialects.tile.rules import verify_room, verify_same_element, verify_tile
+from ge_compiler.dialects.tile.base import ExtentsOp, TileOp
+from ge_compiler.dialects.tile.rules import verify_same_element, verify_tile
 from ge_compiler.dialects.types import Tensor, shaped_type, tensor_type
 
 _FROM_X = "(`into` $out^)? attr-dict `:` type($x) (`into` type($out)^)? (`to` type($result)^)?"
@@ -72,7 +70,7 @@ class ReduceOp(TileOp):
 
 
 @irdl_op_definition
-class IotaOp(TileOp):
+class IotaOp(ExtentsOp):
     """Numbers in order: element (i, j) is `base + i * steps[0] + j * steps[1]`, rounded once where the type is f32.
 
     f32, i32 and i64; integers wrap around. The base may differ from lane to lane.
@@ -81,28 +79,15 @@ class IotaOp(TileOp):
     name = "tile.iota"
 
     base = var_operand_def(IndexType)
-    valid = var_operand_def(IndexType)
-    out = opt_operand_def(MemRefType)
     static_base = prop_def(DenseArrayBase.constr(i64))
     steps = prop_def(DenseArrayBase.constr(i64))
-    static_valid = prop_def(DenseArrayBase.constr(i64))
-    result = opt_result_def(TensorType)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
-    custom_directives = (DynamicIndexList,)
     assembly_format = (
         f"{index_list_format('base')} `steps` $steps `valid` {index_list_format('valid')} "
         "(`into` $out^)? attr-dict (`into` type($out)^)? (`to` type($result)^)?"
     )
 
-    def __init__(
-        self,
-        base: SSAValue | int,
-        steps: Sequence[int],
-        valid: Sequence[SSAValue | int],
-        result: Tensor | None = None,
-        out: SSAValue | None = None,
-    ):
+    def __init__(self, base: SSAValue | int, steps: Sequence[int], valid: Mixed, result: Tensor | None = None, out: SSAValue | None = None):
         start, static_base = split_index_list([base])
         dynamic, static_valid = split_index_list(valid)
         properties = {"static_base": static_base, "steps": DenseArrayBase.from_list(i64, steps), "static_valid": static_valid}
@@ -114,21 +99,13 @@ class IotaOp(TileOp):
         (base,) = join_index_list(self.base, self.static_base)
         return base
 
-    @property
-    def mixed_valid(self) -> list[SSAValue | int]:
-        """Valid rows and columns of the tile."""
-        return join_index_list(self.valid, self.static_valid)
-
     def verify_(self) -> None:
         self.verify_form()
-        verify_tile(self.tile_type(), "the tile", Space.UB)
         verify_counts(self.tile_type(), "counts")
         if len(self.static_base) != 1 or len(self.base) != sum(v == DYNAMIC for v in self.static_base.get_values()):
             raise VerifyException(f"starts from one number, got {list(self.static_base.get_values())}")
         if len(self.steps) != 2:
             raise VerifyException(f"needs a step from row to row and one from column to column, got {list(self.steps.get_values())}")
-        verify_index_list("valid extents", self.valid, self.static_valid, 2)
-        verify_room("tile", self.static_valid, self.tile_type())
 
 
 @irdl_op_definition
