@@ -19,12 +19,12 @@ from ge_compiler import dialects
 from ge_compiler.dialects import fused, tile
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.parser import parse_module
-from ge_compiler.transforms.iteration.domain import domain_of
 from ge_compiler.lowering.tiling.shapes import keys_of
 from ge_compiler.runtime.accuracy import identical, measure
 from ge_compiler.runtime.execute import execute
 from ge_compiler.tools.compilation import text_of
 from ge_compiler.tools.opt.pass_manager import PassManager
+from ge_compiler.transforms.iteration.domain import domain_of
 
 Array = np.ndarray[Any, Any]
 LEVELS = ("fused", "tile", "buf", "npu")
