@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import logging
 import subprocess
 import sys
@@ -157,6 +158,34 @@ def test_every_level_can_be_executed(level: str) -> None:
 
 def test_a_small_gpt2() -> None:
     check_like_eager(Gpt2(), torch.randint(0, 40, (2, 9)), tolerance=1e-4)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_entries_of_more_than_one_row(count: int) -> None:
+    def function(table: Tensor, cache: Tensor, x: Tensor, places: Tensor) -> Tensor:
+        cache.index_copy_(2, places, x * 2)
+        return table[places] + 1
+
+    places = torch.tensor([4, 1])[:count]
+    check_like_eager(function, torch.randn(6, 3, 8), torch.zeros(1, 2, 5, 8), torch.randn(1, 2, count, 8), places)
+
+
+def test_a_llama_layer_prefills_and_decodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(ROOT), *sys.path])
+    layer: Any = importlib.import_module("examples.llama_layer").LlamaLayer
+    model = layer(hidden=32, heads=4, kv_heads=2, intermediate=48, positions=16).eval()
+    eager, fast = copy.deepcopy(model), compiled(model, fallback="error")
+    for position, length in ((0, 5), (5, 1), (6, 1)):
+        x = torch.randn(1, length, 32)
+        torch.testing.assert_close(fast(x, torch.tensor([position])), eager(x, torch.tensor([position])), rtol=1e-4, atol=1e-5)
+    for got, want in zip(model.buffers(), eager.buffers(), strict=True):
+        torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-5)
+
+
+def test_a_bert_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(ROOT), *sys.path])
+    layer: Any = importlib.import_module("examples.bert_layer").BertLayer
+    check_like_eager(layer(hidden=32, heads=2, intermediate=64).eval(), torch.randn(2, 5, 32), tolerance=1e-4, fallback="error")
 
 
 def test_the_unified_chip() -> None:

@@ -293,8 +293,21 @@ def _ordered(groups: list[Group], accesses: Accesses, roles: dict[Dimension, str
     else:
         columns = _columns(groups, accesses, roles)
         rows = _rows([g for g in groups if g is not columns], roles, columns)
+        if _chosen_apart(accesses, rows):
+            rows = Group()
     rest = [g for g in groups if g is not rows and g is not columns]
     return (*(g for g in rest if not g.reduced), *(g for g in rest if g.reduced), rows, columns)
+
+
+def _chosen_apart(accesses: Accesses, rows: Group) -> bool:
+    """
+    Whether data choose entries of a tensor that differs from row to row in another dimension too, as when they choose a single one.
+
+    A tile is moved by entries as its rows, so that it then has one row.
+    """
+    chosen = [output.place for output in accesses.outputs if output.rows is not None]
+    chosen += [needs[0][1] for (op, _), needs in accesses.operands.items() if isinstance(op, fused.GatherOp)]
+    return any(d in rows.dimensions for access in chosen for index in access for d in index.dimensions)
 
 
 def _longest(groups: Iterable[Group], roles: dict[Dimension, str], role: str) -> Group:
