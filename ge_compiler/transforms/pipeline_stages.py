@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.dialects.scf import ForOp
+from xdsl.dialects.scf import ForOp, YieldOp
 from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
@@ -59,10 +59,11 @@ _BRINGING = (LoadOp, LoadRowsOp, MoveOp)
 
 
 def _give_slots(kernel: FuncOp, schedule: dict[str, int]) -> None:
-    """Sets `slots` where the text does not say it itself."""
+    """Sets `slots` where the text does not say it itself; what a loop carries on in place has one."""
     for op, space in _at_the_border(kernel):
         slots = schedule.get(_KEYS[space], 1)
-        if slots > 1 and op.slots is None:
+        is_carried = space is Space.UB and any(isinstance(use.operation, YieldOp) for use in op.results[0].uses)
+        if slots > 1 and op.slots is None and not is_carried:
             op.slots = IntegerAttr(slots, i64)
 
 

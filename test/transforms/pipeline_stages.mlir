@@ -115,3 +115,23 @@ func.func private @bounds(%x: tensor<16x70xf16>, %from: index, %to: index) attri
   }
   func.return
 }
+
+// A tile that a loop carries on is written where the one before is: it has one slot, though it is stored.
+// CHECK-LABEL: func.func private @carried
+func.func private @carried(%x: tensor<64x16xf32>, %out: tensor<64x16xf32>) attributes {schedule = #tile.schedule<m = 16, n = 16, ub = 2>} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  tile.forall (%i) in (1) {
+    %zero = tile.full 0.0 : f32 valid [16, 16] to tensor<16x16xf32, #npu.mem<ub>>
+    %sum = scf.for %k = %c0 to %c64 step %c16 iter_args(%s = %zero) -> (tensor<16x16xf32, #npu.mem<ub>>) {
+      // CHECK: %a = tile.load %x[%k, 0] valid [16, 16] {slots = 2 : i64}
+      %a = tile.load %x[%k, 0] valid [16, 16] : tensor<64x16xf32> to tensor<16x16xf32, #npu.mem<ub>>
+      // CHECK: %next = tile.add %s, %a :
+      %next = tile.add %s, %a : tensor<16x16xf32, #npu.mem<ub>>, tensor<16x16xf32, #npu.mem<ub>> -> tensor<16x16xf32, #npu.mem<ub>>
+      tile.store %next into %out[%k, 0] : tensor<16x16xf32, #npu.mem<ub>> into tensor<64x16xf32>
+      scf.yield %next : tensor<16x16xf32, #npu.mem<ub>>
+    }
+  }
+  func.return
+}
