@@ -84,11 +84,22 @@ def export(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any
             exported = traced.run_decompositions({})  # pyright: ignore[reportUnknownMemberType]
         except (Exception, SystemExit) as error:
             text = str(error) if isinstance(error, Exception) else f"{type(error).__name__}: {error}"
-            reason = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
+            reason = _explained(model, text) or type(error).__name__
             message = f"torch.export could not trace {type(model).__name__}: {reason}"
             raise CompileError(message, line_of_traceback(error.__traceback__)) from error
     _check_supported(exported)
     return exported
+
+
+def _explained(model: torch.nn.Module, text: str) -> str:
+    """The first line of what torch says, or what it does not say."""
+    if "expected compiled_fn to be GraphModule" in text:
+        names: dict[int, str] = {}
+        for name, buffer in model.named_buffers(remove_duplicate=False):
+            first = names.setdefault(buffer.untyped_storage().data_ptr(), name)
+            if first != name:
+                return f"it changes buffers in place that share their memory ('{first}', '{name}'); give each a tensor of its own"
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 @contextlib.contextmanager

@@ -28,7 +28,7 @@ from ge_compiler.lowering.from_torch.dtypes import name_of, type_of
 from ge_compiler.lowering.from_torch.export import cast_floats, check_model, export, forward_parameters, nested_like_results, with_dtype
 from ge_compiler.lowering.from_torch.graph import GraphConverter, show_dtype
 from ge_compiler.lowering.from_torch.locations import line_of
-from ge_compiler.lowering.from_torch.parameters import WeightNames, check_apart, parameters_of, split_results, value_of
+from ge_compiler.lowering.from_torch.parameters import WeightNames, parameters_of, split_results, value_of
 from ge_compiler.runtime.signature import DTYPES, Constant, Signature, State, TensorSpec, flatten, name_arguments, structure_of
 from ge_compiler.runtime.weights import WeightStore
 
@@ -94,7 +94,6 @@ class _Program:
         self.states: list[State] = []
         returned: Any = exported.graph.output_node().args[0]
         self.results, self.updates = split_results(exported, returned)
-        check_apart(self.parameters, self.updates)
 
     def module(self) -> ModuleOp:
         placeholders = {node.name: node for node in self.exported.graph.find_nodes(op="placeholder")}

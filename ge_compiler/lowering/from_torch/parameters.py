@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -107,20 +107,6 @@ def split_results(exported: ExportedProgram, results: Sequence[T]) -> tuple[list
         if node.name != name:  # else it gets what it has
             updates[name] = result
     return own, updates
-
-
-def check_apart(parameters: Mapping[str, Parameter], updated: Iterable[str]) -> None:
-    """Raises `CompileError` if a buffer that the model changes shares its memory with another tensor that the model holds."""
-    for name in updated:
-        if name not in parameters or not parameters[name].tensor.numel():
-            continue
-        mine = parameters[name]
-        memory = mine.tensor.untyped_storage().data_ptr()
-        for other in parameters.values():
-            if other.key != mine.key and other.tensor.numel() and other.tensor.untyped_storage().data_ptr() == memory:
-                raise CompileError(
-                    f"the model changes its buffer '{mine.key}', whose memory '{other.key}' shares; give each a tensor of its own"
-                )
 
 
 def held_tensor(model: torch.nn.Module, key: str) -> torch.Tensor | None:
