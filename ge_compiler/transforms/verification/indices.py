@@ -29,13 +29,17 @@ class Indices:
     """The values that are known while ops are followed in the order of their execution."""
 
     known: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    most: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """Of values that are not known, because they are clipped to something that is: the largest that they can be."""
 
     def get(self, value: SSAValue) -> int | None:
         return self.known.get(value)
 
     def trips(self, loop: Operation) -> int | None:
-        """How many trips a loop makes, where that is known."""
-        bounds = [self.get(x) for x in (loop.lb, loop.ub, loop.step)] if isinstance(loop, ForOp) else [None]
+        """How many trips a loop makes, or makes at most where its end is clipped; `None` where that is not known."""
+        if not isinstance(loop, ForOp):
+            return None
+        bounds = [self.get(loop.lb), self.known.get(loop.ub, self.most.get(loop.ub)), self.get(loop.step)]
         if None in bounds or bounds[2] == 0:
             return None
         lower, upper, step = bounds
@@ -60,6 +64,9 @@ class Indices:
             x, y = (self.get(operand) for operand in op.operands)
             defined = x is not None and y is not None and (not isinstance(op, _OF_NATURALS) or (x >= 0 and y > 0))
             self._set(op.results[0], _FUNCTIONS[type(op)](x, y) if defined else None)  # pyright: ignore
+            clipped = x if x is not None else y
+            if isinstance(op, arith.MinSIOp) and not defined and clipped is not None:
+                self.most[op.result] = clipped
 
     def _set(self, value: SSAValue, number: int | None) -> None:
         if number is None:
