@@ -70,6 +70,9 @@ class Operands:
             argument, window = domain.operand(number)
             strides = (*window.strides[:-2], *(matrix_strides(window)[number]))
             dims = [(n, s) if s else (1, 1) for n, s in zip(_sizes(domain, number), strides, strict=True)]
+            if 0 in tensor_type(argument).get_shape():
+                # Without elements there are no strides to tell what is repeated, and nothing is read.
+                dims = [*dims[:-2], *((n, 1) for n in _sizes(domain, number)[-2:])]
             points = tuple(o if s else 0 for o, s in zip(offsets[:-2], strides, strict=False))
             found.append(Matrices(view(argument, window.offset, dims), points))
         q, k, v, *mask = found

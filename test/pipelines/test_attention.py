@@ -1,0 +1,226 @@
+"""Attention of all kinds: every level agrees as the equality rule demands, on every chip, with the sizes that are chosen or any others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
+
+from ge_compiler import dialects
+from ge_compiler.dialects import fused, tile
+from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.parser import parse_module
+from ge_compiler.runtime.accuracy import identical, measure
+from ge_compiler.runtime.execute import execute
+from ge_compiler.tools.compilation import text_of
+from ge_compiler.tools.opt.pass_manager import PassManager
+
+Array = np.ndarray[Any, Any]
+LEVELS = ("ge", "fused", "tile", "buf", "npu")
+DTYPES: dict[str, tuple[Any, torch.dtype]] = {
+    "f16": (np.float16, torch.float16),
+    "bf16": (ml_dtypes.bfloat16, torch.bfloat16),
+    "f32": (np.float32, torch.float32),
+}
+OWN_CHIP = str(Path(__file__).parents[2] / "examples" / "my_npu.toml")
+CHIPS = {"Ascend910A": ("f16",), "Ascend910B2": ("f16", "bf16", "f32"), OWN_CHIP: ("f16", "bf16", "f32")}
+
+
+@dataclass(frozen=True)
+class Case:
+    """An attention; `mask` is `None`, `bool`, or the element type of a float mask, and `repeated` its dimensions that are 1."""
+
+    chip: str = "Ascend910B2"
+    dtype: str = "f16"
+    batch: int = 2
+    heads: int = 2
+    shared: int = 1
+    """Query heads that share a key head."""
+    sq: int = 20
+    sk: int = 20
+    d: int = 16
+    dv: int = 16
+    mask: str | None = None
+    repeated: tuple[int, ...] = ()
+    causal: bool = False
+    scale: float = 0.25
+    size: float = 1.0
+    """How large queries are."""
+    blocked: float = -np.inf
+    """What a float mask adds where it blocks."""
+    seed: int = 0
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        b, h, kv = self.batch, self.heads * self.shared, self.heads
+        return (b, h, self.sq, self.d), (b, kv, self.sk, self.d), (b, kv, self.sk, self.dv)
+
+    def inputs(self) -> list[Array]:
+        random, dtype = np.random.default_rng(self.seed), DTYPES[self.dtype][0]
+        made = [random.standard_normal(shape).astype(np.float32) for shape in self.shapes]
+        made[0] *= self.size
+        arrays: list[Array] = [x.astype(dtype) for x in made]
+        if self.mask is not None:
+            b, h, *_ = self.shapes[0]
+            shape = [1 if i in self.repeated else n for i, n in enumerate((b, h, self.sq, self.sk))]
+            keep = random.random(shape) < 0.6
+            if len(shape) and shape[2] > 1:
+                keep[:, :, 0] = False  # a query without any key
+            added = np.where(keep, random.standard_normal(shape), self.blocked)
+            arrays.append(keep if self.mask == "bool" else added.astype(DTYPES[self.mask][0]))
+        return arrays
+
+    def text(self) -> str:
+        types = [_type(shape, self.dtype) for shape in self.shapes]
+        names = ["%q", "%k", "%v"]
+        if self.mask is not None:
+            mask = self.inputs()[3]
+            names.append("%mask")
+            types.append(_type(mask.shape, "i1" if self.mask == "bool" else self.mask))
+        result = _type((*self.shapes[0][:-1], self.dv), self.dtype)
+        arguments = ", ".join(f"{n}: {t}" for n, t in zip(names, types, strict=True))
+        flags = f"scale_value = {self.scale} : f32{', is_causal' if self.causal else ''}"
+        return f"""module attributes {{ge.target = "{self.chip}"}} {{
+func.func @main({arguments}) -> {result} {{
+  %0 = ge.FlashAttentionScore {", ".join(names)} {{{flags}}} : ({", ".join(types)}) -> {result}
+  func.return %0 : {result}
+}}
+}}"""
+
+    def seen(self, arrays: list[Array]) -> tuple[Array | None, Array | None]:
+        """Which keys are seen, and what is added to their scores, as far as there is anything."""
+        keep: Array | None = None
+        added: Array | None = None
+        if self.mask == "bool":
+            keep = arrays[3]
+        elif self.mask is not None:
+            added = arrays[3]
+        if self.causal:
+            triangle = np.tril(np.ones((self.sq, self.sk), np.bool_))
+            keep = triangle if keep is None else keep & triangle
+        return keep, added
+
+    def truth(self, arrays: list[Array]) -> Array:
+        """In f64, with the whole matrix of scores."""
+        q, k, v = (x.astype(np.float64) for x in arrays[:3])
+        k, v = (np.repeat(x, self.shared, axis=1) for x in (k, v))
+        scores = q @ k.swapaxes(-1, -2) * np.float64(np.float32(self.scale))
+        keep, added = self.seen(arrays)
+        with np.errstate(all="ignore"):
+            scores = scores if added is None else scores + added.astype(np.float64)
+            scores = scores if keep is None else np.where(keep, scores, -np.inf)
+            largest = np.max(scores, axis=-1, keepdims=True, initial=np.finfo(np.float64).min)
+            weights = np.exp(scores - largest)
+            total = weights.sum(axis=-1, keepdims=True)
+            return weights @ v / np.where(total == 0, 1, total)
+
+    def eager(self, arrays: list[Array]) -> Array:
+        """PyTorch, on the CPU, in the dtype of the case."""
+        dtype = DTYPES[self.dtype][1]
+        q, k, v = (_tensor(x).to(dtype) for x in arrays[:3])
+        keep, added = self.seen(arrays)
+        mask = None if keep is None else torch.tensor(keep.tolist(), dtype=torch.bool).reshape(keep.shape)
+        if added is not None:
+            bias = _tensor(added).to(dtype)
+            mask = bias if mask is None else bias.masked_fill(~mask, float("-inf"))
+        k, v = (x.repeat_interleave(self.shared, dim=1) for x in (k, v))
+        result = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=self.scale)
+        return result.float().numpy().astype(DTYPES[self.dtype][0])
+
+
+def _type(shape: tuple[int, ...], element: str) -> str:
+    return f"tensor<{''.join(f'{d}x' for d in shape)}{element}>"
+
+
+def _tensor(array: Array) -> torch.Tensor:
+    return torch.from_numpy(array.astype(np.float32))  # pyright: ignore[reportUnknownMemberType]
+
+
+def _schedule_kernels(module: ModuleOp, schedule: dict[str, int]) -> None:
+    for kernel in fused.aicore_kernels(module):
+        if any(isinstance(op, fused.AttentionOp) for op in kernel.walk()):
+            kernel.attributes[tile.SCHEDULE_ATTRIBUTE] = tile.ScheduleAttr.of(schedule)
+
+
+def check_levels(case: Case, schedule: dict[str, int] | None = None) -> None:
+    """Execute a case at every level and compare; go down through the text of each level."""
+    context, arrays = dialects.context(), case.inputs()
+    module = parse_module(case.text(), "attention.mlir")
+    values: dict[str, Array] = {}
+    for level in LEVELS:
+        if level != "ge":
+            PassManager(f"to-{level}").run(context, module)
+        if level == "fused":
+            _schedule_kernels(module, schedule or {})
+        module = parse_module(text_of(module), "again.mlir")
+        values[level] = execute(module, arrays, {})[0]
+    truth, eager = case.truth(arrays), case.eager(arrays)
+    for level in ("ge", "fused", "tile"):
+        metrics = measure(values[level], truth, eager)
+        assert metrics.within, (level, metrics.failures, case)
+    assert identical(values["tile"], values["buf"])
+    assert identical(values["buf"], values["npu"])
+
+
+@st.composite
+def cases(draw: Any) -> Case:
+    chip = draw(st.sampled_from(sorted(CHIPS)))
+    dtype = draw(st.sampled_from(CHIPS[chip]))
+    lengths = st.one_of(st.integers(1, 4), st.integers(5, 40), st.sampled_from([16, 31, 32, 33, 64, 100]))
+    heads = st.one_of(st.integers(1, 20), st.sampled_from([16, 32, 64, 80, 128, 256]))
+    d = draw(heads)
+    return Case(
+        chip,
+        dtype,
+        batch=draw(st.integers(1, 3)),
+        heads=draw(st.integers(1, 3)),
+        shared=draw(st.sampled_from([1, 1, 2, 4])),
+        sq=draw(lengths),
+        sk=draw(st.one_of(lengths, st.just(0))),
+        d=d,
+        dv=draw(st.one_of(st.just(d), heads)),
+        mask=draw(st.sampled_from([None, "bool", dtype, "f32"])),
+        repeated=tuple(draw(st.sets(st.integers(0, 3)))),
+        causal=draw(st.booleans()),
+        scale=draw(st.sampled_from([1.0, 0.125, d**-0.5])),
+        size=draw(st.sampled_from([1.0, 1.0, 10.0])),
+        blocked=draw(st.sampled_from([-np.inf, -1e4])),
+        seed=draw(st.integers(0, 2**16)),
+    )
+
+
+@st.composite
+def schedules(draw: Any) -> dict[str, int]:
+    """Some keys of a schedule; the others are chosen."""
+    sizes = {"m": draw(st.integers(1, 64)), "n": draw(st.integers(1, 64)), "k0": 16 * draw(st.integers(1, 4))}
+    whole = {**sizes, **{key: draw(st.integers(1, 3)) for key in ("l1", "l0", "ub")}}
+    return {key: whole[key] for key in draw(st.sets(st.sampled_from(sorted(whole))))}
+
+
+UNHURRIED = [HealthCheck.too_slow, HealthCheck.data_too_large]
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=UNHURRIED)
+@given(cases(), schedules())
+def test_attention_agrees_at_every_level(case: Case, schedule: dict[str, int]) -> None:
+    check_levels(case, schedule)
+
+
+@pytest.mark.slow
+@settings(max_examples=600, deadline=None, suppress_health_check=UNHURRIED)
+@given(cases(), schedules())
+def test_many_attentions_agree_at_every_level(case: Case, schedule: dict[str, int]) -> None:
+    check_levels(case, schedule)
+
+
+def test_a_schedule_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(CompileError, match="smallest fix"):
+        check_levels(Case(sq=512, sk=2048, d=256, dv=256), {"m": 512, "n": 2048})
