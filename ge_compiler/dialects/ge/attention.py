@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, TensorType, UnitAttr
-from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from ge_compiler.dialects.ge.base import FORMAT, GeOp, ShapeRule
+from ge_compiler.dialects.ge.base import GeOp, ShapeRule
 from ge_compiler.dialects.ge.shapes import attention as rules
 
 
@@ -35,5 +35,3 @@ class FlashAttentionScoreOp(GeOp):
     attention_out = result_def(TensorType)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$query `,` $key `,` $value (`,` $atten_mask^)?" + FORMAT

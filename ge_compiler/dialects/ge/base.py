@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.irdl import IRDLOperation
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ge_compiler.dialects.ge import shapes
@@ -20,7 +22,11 @@ Integers = DenseArrayBase[IntegerType]
 
 
 class GeOp(IRDLOperation):
-    """An operator: its result types follow from its operands and attributes by `SHAPE_RULE`."""
+    """
+    An operator: its result types follow from its operands and attributes by `SHAPE_RULE`.
+
+    All are written alike, so one parser and one printer serve them: a format of its own for each would double the time to start.
+    """
 
     SHAPE_RULE: ClassVar[ShapeRule]
     """A function of `ge.shapes`."""
@@ -38,6 +44,27 @@ class GeOp(IRDLOperation):
             if not shapes.is_compatible(result.type, expected):
                 raise VerifyException(f"result #{i} is {result.type}, but the operands give {expected}")
 
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        unresolved = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        start = parser.pos
+        type_ = parser.parse_function_type()
+        operands = parser.resolve_operands(unresolved or [], type_.inputs.data, start)
+        known = cls.get_irdl_definition().properties
+        properties = {name: d.default_value for name, d in known.items() if d.default_value is not None}
+        properties |= {name: attributes.pop(name) for name in [*attributes] if name in known}
+        return cls.create(operands=operands, result_types=type_.outputs.data, properties=properties, attributes=attributes)
 
-FORMAT = " attr-dict `:` functional-type(operands, results)"
-"""How the text of an operator ends, after its operands."""
+    def print(self, printer: Printer) -> None:
+        if self.operands:
+            printer.print_string(" ")
+            printer.print_list(self.operands, printer.print_ssa_value)
+        known = self.get_irdl_definition().properties
+        written = {name: value for name, value in self.properties.items() if value != known[name].default_value}
+        printer.print_op_attributes(self.attributes | written)
+        printer.print_string(" : ")
+        printer.print_operation_type(self)

@@ -7,12 +7,12 @@ from typing import ClassVar, TypeVar, cast
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, TensorType, i1
 from xdsl.ir import Attribute
-from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ge_compiler.dialects.functions import FUNCTIONS
-from ge_compiler.dialects.ge.base import FORMAT, GeOp, ShapeRule
+from ge_compiler.dialects.ge.base import GeOp, ShapeRule
 from ge_compiler.dialects.ge.shapes import elementwise as rules
 from ge_compiler.dialects.types import integer_bits, is_integer, tensor_type
 
@@ -91,7 +91,7 @@ _COMPARISONS = {"Equal": "eq", "NotEqual": "ne", "Less": "lt", "LessEqual": "le"
 ElementwiseOpT = TypeVar("ElementwiseOpT", bound=ElementwiseOp)
 
 
-def _define(base: type[ElementwiseOpT], mnemonic: str, function: str, fields: Mapping[str, object], operands: str) -> type[ElementwiseOpT]:
+def _define(base: type[ElementwiseOpT], mnemonic: str, function: str, fields: Mapping[str, object]) -> type[ElementwiseOpT]:
     def function_of(self: ElementwiseOp) -> tuple[str, float | None]:
         value = self.properties.get("value")
         return function, (value.value.data if isinstance(value, FloatAttr | IntegerAttr) else None)
@@ -102,8 +102,6 @@ def _define(base: type[ElementwiseOpT], mnemonic: str, function: str, fields: Ma
         "name": f"ge.{mnemonic}",
         "y": result_def(TensorType),
         "traits": traits_def(Pure()),
-        "irdl_options": (ParsePropInAttrDict(),),
-        "assembly_format": operands + FORMAT,
         "function": function_of,
         **fields,
     }
@@ -115,19 +113,19 @@ _X1_X2 = {"x1": operand_def(TensorType), "x2": operand_def(TensorType)}
 _VALUE = {"value": prop_def(FloatAttr | IntegerAttr)}
 
 ELEMENTWISE: dict[str, type[ElementwiseOp]] = {
-    **{m: _define(ElementwiseOp, m, f, _X, "$x") for m, f in _UNARY.items()},
-    **{m: _define(ElementwiseOp, m, f, _X | _VALUE, "$x") for m, f in _SCALAR.items()},
-    **{m: _define(ElementwiseOp, m, f, _X1_X2, "$x1 `,` $x2") for m, f in _BINARY.items()},
+    **{m: _define(ElementwiseOp, m, f, _X) for m, f in _UNARY.items()},
+    **{m: _define(ElementwiseOp, m, f, _X | _VALUE) for m, f in _SCALAR.items()},
+    **{m: _define(ElementwiseOp, m, f, _X1_X2) for m, f in _BINARY.items()},
 }
 """The operators that are one function of the table each and give the type that they take, by mnemonic."""
 
-COMPARISONS: dict[str, type[ComparisonOp]] = {m: _define(ComparisonOp, m, f, _X1_X2, "$x1 `,` $x2") for m, f in _COMPARISONS.items()}
+COMPARISONS: dict[str, type[ComparisonOp]] = {m: _define(ComparisonOp, m, f, _X1_X2) for m, f in _COMPARISONS.items()}
 """The operators that compare, by mnemonic."""
 
 LOGICAL: dict[str, type[LogicalOp]] = {
-    "LogicalAnd": _define(LogicalOp, "LogicalAnd", "logical_and", _X1_X2, "$x1 `,` $x2"),
-    "LogicalOr": _define(LogicalOp, "LogicalOr", "logical_or", _X1_X2, "$x1 `,` $x2"),
-    "LogicalNot": _define(LogicalOp, "LogicalNot", "logical_not", _X, "$x"),
+    "LogicalAnd": _define(LogicalOp, "LogicalAnd", "logical_and", _X1_X2),
+    "LogicalOr": _define(LogicalOp, "LogicalOr", "logical_or", _X1_X2),
+    "LogicalNot": _define(LogicalOp, "LogicalNot", "logical_not", _X),
 }
 """The operators on booleans, by mnemonic."""
 
@@ -143,8 +141,6 @@ class GeluV2Op(ElementwiseOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$x" + FORMAT
 
     def function(self) -> tuple[str, float | None]:
         return ("gelu_tanh" if self.approximate.data == "tanh" else "gelu"), None
@@ -169,7 +165,6 @@ class SelectV2Op(GeOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    assembly_format = "$condition `,` $x1 `,` $x2" + FORMAT
 
 
 @irdl_op_definition
@@ -184,4 +179,3 @@ class CastOp(GeOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    assembly_format = "$x" + FORMAT

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, opt_prop_def, prop_def, var_operand_def, var_result_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, var_operand_def, var_result_def
 from xdsl.utils.exceptions import VerifyException
 
-from ge_compiler.dialects.ge.base import FORMAT, GeOp, ShapeRule
+from ge_compiler.dialects.ge.base import GeOp, ShapeRule
 from ge_compiler.dialects.ge.shapes import fallback as rules
 
 
@@ -32,9 +32,6 @@ class AtenFallbackOp(GeOp):
     arguments = opt_prop_def(Attribute)
     reason = opt_prop_def(StringAttr)
     outputs = var_result_def(TensorType)
-
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$inputs" + FORMAT
 
     def verify_(self) -> None:
         super().verify_()

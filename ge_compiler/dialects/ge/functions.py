@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ge_compiler.dialects.ge.base import FORMAT, GeOp, ShapeRule
+from ge_compiler.dialects.ge.base import GeOp, ShapeRule
 from ge_compiler.dialects.ge.shapes import elementwise as rules
 from ge_compiler.dialects.types import is_integer, tensor_type
 
@@ -84,7 +84,6 @@ def _define(mnemonic: str, entry: tuple[str, str], names: tuple[str, ...], rule:
         **{name: operand_def(TensorType) for name in names},
         "y": result_def(TensorType),
         "traits": traits_def(Pure()),
-        "assembly_format": " `,` ".join(f"${name}" for name in names) + FORMAT,
     }
     return irdl_op_definition(type(f"{mnemonic}Op", (NumpyOp,), namespace))
 

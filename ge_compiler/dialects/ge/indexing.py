@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType
-from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from ge_compiler.dialects.ge.base import FORMAT, GeOp, ShapeRule
+from ge_compiler.dialects.ge.base import GeOp, ShapeRule
 from ge_compiler.dialects.ge.shapes import axis_of
 from ge_compiler.dialects.ge.shapes import indexing as rules
 from ge_compiler.dialects.types import tensor_type
@@ -32,8 +32,6 @@ class GatherV2Op(GeOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$table `,` $indices" + FORMAT
 
     def dimension(self) -> int:
         """`axis` counted from the first dimension of table. Raises `VerifyException` if there is no such dimension."""
@@ -59,8 +57,6 @@ class ScatterUpdateOp(GeOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$var `,` $indices `,` $updates" + FORMAT
 
     def dimension(self) -> int:
         """`axis` counted from the first dimension of var. Raises `VerifyException` if there is no such dimension."""
@@ -81,8 +77,6 @@ class GatherElementsOp(GeOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$x `,` $index" + FORMAT
 
     def dimension(self) -> int:
         """`dim` counted from the first dimension. Raises `VerifyException` if there is no such dimension."""
@@ -105,8 +99,6 @@ class ScatterElementsOp(GeOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$data `,` $indices `,` $updates" + FORMAT
 
     def dimension(self) -> int:
         """`axis` counted from the first dimension. Raises `VerifyException` if there is no such dimension."""

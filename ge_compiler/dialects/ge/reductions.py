@@ -7,7 +7,6 @@ from typing import ClassVar
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, TensorType, UnitAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -20,7 +19,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ge_compiler.dialects.ge.base import FORMAT, GeOp, ShapeRule
+from ge_compiler.dialects.ge.base import GeOp, ShapeRule
 from ge_compiler.dialects.ge.shapes import axes_of
 from ge_compiler.dialects.ge.shapes import reductions as rules
 from ge_compiler.dialects.types import tensor_type
@@ -41,8 +40,6 @@ class ReductionOp(GeOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$x" + FORMAT
 
     def dimensions(self) -> tuple[int, ...]:
         """`axes` counted from the first dimension, ascending. Raises `VerifyException` if there are no such dimensions."""
@@ -99,8 +96,6 @@ class SoftmaxBase(GeOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$x" + FORMAT
 
     def dimensions(self) -> tuple[int, ...]:
         """`axes` counted from the first dimension, ascending. Raises `VerifyException` if there are no such dimensions."""
@@ -129,7 +124,6 @@ class NormOp(GeOp):
     normalized_dims = prop_def(IntegerAttr)
     epsilon = prop_def(FloatAttr)
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
 
     def dimensions(self) -> tuple[int, ...]:
         """The dimensions that are normalized."""
@@ -157,8 +151,6 @@ class LayerNormV4Op(NormOp):
     scale_and_offset = var_operand_def(TensorType)
     y = result_def(TensorType)
 
-    assembly_format = "$x (`,` $scale_and_offset^)?" + FORMAT
-
     def parameters(self) -> list[tuple[str, SSAValue]]:
         return list(zip(("gamma", "beta"), self.scale_and_offset, strict=False))
 
@@ -179,8 +171,6 @@ class RmsNormOp(NormOp):
     x = operand_def(TensorType)
     gamma = opt_operand_def(TensorType)
     y = result_def(TensorType)
-
-    assembly_format = "$x (`,` $gamma^)?" + FORMAT
 
     def parameters(self) -> list[tuple[str, SSAValue]]:
         return [] if self.gamma is None else [("gamma", self.gamma)]

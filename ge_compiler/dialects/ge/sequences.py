@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, TensorType, UnitAttr, i64
-from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ge_compiler.dialects.ge.base import FORMAT, GeOp, ShapeRule
+from ge_compiler.dialects.ge.base import GeOp, ShapeRule
 from ge_compiler.dialects.ge.shapes import axes_of, axis_of
 from ge_compiler.dialects.ge.shapes import sequences as rules
 from ge_compiler.dialects.types import tensor_type
@@ -27,8 +29,18 @@ class RangeOp(GeOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "attr-dict `:` type($y)"
+
+    @classmethod
+    def parse(cls, parser: Parser) -> RangeOp:
+        properties = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        known = {name: properties.pop(name) for name in ("start", "delta") if name in properties}
+        return cls.create(result_types=[parser.parse_type()], properties=known, attributes=properties)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_op_attributes(self.attributes | self.properties)
+        printer.print_string(" : ")
+        printer.print_attribute(self.y.type)
 
 
 @irdl_op_definition
@@ -45,8 +57,6 @@ class PadDOp(GeOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$x" + FORMAT
 
 
 @irdl_op_definition
@@ -62,8 +72,6 @@ class ReverseDOp(GeOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$x" + FORMAT
 
     def dimensions(self) -> tuple[int, ...]:
         """`axes` counted from the first dimension, ascending. Raises `VerifyException` if there are no such dimensions."""
@@ -81,8 +89,6 @@ class TriangleOp(GeOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$x" + FORMAT
 
 
 @irdl_op_definition
@@ -106,8 +112,6 @@ class AlongAxisOp(GeOp):
     axis = prop_def(IntegerAttr)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$x" + FORMAT
 
     def dimension(self) -> int:
         """`axis` counted from the first dimension. Raises `VerifyException` if there is no such dimension."""

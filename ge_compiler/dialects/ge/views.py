@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.irdl import ParsePropInAttrDict, irdl_op_definition, operand_def, prop_def, result_def, traits_def, var_operand_def
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 
-from ge_compiler.dialects.ge.base import FORMAT, GeOp, ShapeRule
+from ge_compiler.dialects.ge.base import GeOp, ShapeRule
 from ge_compiler.dialects.ge.shapes import views as rules
 from ge_compiler.dialects.types import tensor_type
 
@@ -25,7 +25,6 @@ class ReshapeOp(GeOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    assembly_format = "$x" + FORMAT
 
 
 @irdl_op_definition
@@ -41,8 +40,6 @@ class TransposeDOp(GeOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$x" + FORMAT
 
 
 @irdl_op_definition
@@ -60,8 +57,6 @@ class StridedSliceDOp(GeOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$x" + FORMAT
 
 
 @irdl_op_definition
@@ -79,8 +74,6 @@ class StridedSliceAssignDOp(GeOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$var `,` $updates" + FORMAT
 
 
 @irdl_op_definition
@@ -95,7 +88,6 @@ class BroadcastToDOp(GeOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    assembly_format = "$x" + FORMAT
 
 
 @irdl_op_definition
@@ -111,8 +103,6 @@ class ConcatDOp(GeOp):
     y = result_def(TensorType)
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$x" + FORMAT
 
     def axis(self) -> int:
         """`concat_dim` counted from the first dimension. Raises `VerifyException` if there is no such dimension."""

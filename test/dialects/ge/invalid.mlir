@@ -50,7 +50,7 @@ func.func @result_rank(%s: tensor<f16>) {
 // -----
 
 func.func @not_a_tensor(%x: vector<4xf16>) {
-  // expected-error@+1 {{'ge.Exp' op expected tensor, got vector<4xf16>}}
+  // expected-error@+1 {{'ge.Exp' op operand 'x' at position 0 does not verify; expected tensor, got vector<4xf16>}}
   %0 = ge.Exp %x : (vector<4xf16>) -> vector<4xf16>
   func.return
 }
@@ -58,7 +58,7 @@ func.func @not_a_tensor(%x: vector<4xf16>) {
 // -----
 
 func.func @unranked(%x: tensor<*xf16>) {
-  // expected-error@+1 {{'ge.Exp' op expected tensor, got tensor<*xf16>}}
+  // expected-error@+1 {{'ge.Exp' op operand 'x' at position 0 does not verify; expected tensor, got tensor<*xf16>}}
   %0 = ge.Exp %x : (tensor<*xf16>) -> tensor<*xf16>
   func.return
 }
