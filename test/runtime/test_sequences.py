@@ -139,7 +139,7 @@ def test_integers_wrap_around(run_operator: RunOperator, element: str) -> None:
         assert_equal(run_operator("Adds", [x], [((5,), element)], "{value = 7 : i64}"), x + DTYPES[element].type(7))
 
 
-TRIGONOMETRY = {"Sin": torch.sin, "Cos": torch.cos}
+ON_AI_CORE = {"Sin": torch.sin, "Cos": torch.cos, "Expm1": torch.expm1, "Log1p": torch.log1p}
 ELSEWHERE: dict[str, Callable[..., torch.Tensor]] = {
     "Acos": torch.acos,
     "Acosh": torch.acosh,
@@ -148,8 +148,6 @@ ELSEWHERE: dict[str, Callable[..., torch.Tensor]] = {
     "Atan": torch.atan,
     "Atanh": torch.atanh,
     "Cosh": torch.cosh,
-    "Expm1": torch.expm1,
-    "Log1p": torch.log1p,
     "Sinh": torch.sinh,
     "Tan": torch.tan,
 }
@@ -162,12 +160,22 @@ PAIRS: dict[str, Callable[..., torch.Tensor]] = {
 }
 
 
-@pytest.mark.parametrize("op", [*TRIGONOMETRY, *ELSEWHERE])
+@pytest.mark.parametrize("op", [*ON_AI_CORE, *ELSEWHERE])
 @pytest.mark.parametrize("element", FLOATS)
 def test_functions(run_operator: RunOperator, op: str, element: str) -> None:
     x = np.clip(draw((40,), element), -3, 3).astype(DTYPES[element])
-    expected = (TRIGONOMETRY | ELSEWHERE)[op](wide(x))
-    assert_near(run_operator(op, [x], [((40,), element)], engine="aicore" if op in TRIGONOMETRY else "aicpu"), expected, element)
+    expected = (ON_AI_CORE | ELSEWHERE)[op](wide(x))
+    assert_near(run_operator(op, [x], [((40,), element)], engine="aicore" if op in ON_AI_CORE else "aicpu"), expected, element)
+
+
+@pytest.mark.parametrize("op", ["Expm1", "Log1p"])
+def test_functions_that_are_exact_near_zero(run_operator: RunOperator, op: str) -> None:
+    small = np.concatenate([s * 10.0 ** np.arange(-30, 1, dtype=np.float64) * 0.3 for s in (1, -1)])
+    special = [0.0, np.inf, -np.inf, np.nan, -1.0, -0.99, 0.5, 0.51, 88.0, 1e5, 2.0**24, 2.0**24 + 2, 3e38]
+    x = np.array([*small, *special], np.float32)
+    expected = ON_AI_CORE[op](wide(x)).to(torch.float32).double().numpy()
+    for (y,) in run_operator(op, [x], [(x.shape, "f32")]):
+        np.testing.assert_allclose(y, expected, rtol=5e-7, atol=1e-37)
 
 
 @pytest.mark.parametrize("op", PAIRS)
@@ -261,8 +269,9 @@ def test_places_of_extremes(run_operator: RunOperator, places: str, keep: bool) 
     x = np.array([[1, 3, 3], [np.nan, 5, -1], [2, np.nan, np.nan], [0, 0, 0]], np.float16)
     shape, flags = ((4, 1), ", keep_dims") if keep else ((4,), "")
     for op, function in (("ArgMaxD", torch.argmax), ("ArgMinD", torch.argmin)):
-        outcomes = run_operator(op, [x], [(shape, places)], f"{{axis = 1 : i64{flags}}}", engine="aicpu")
-        assert_equal(outcomes, function(wide(x), 1, keepdim=keep))
+        for values in (x, np.nan_to_num(x).astype(np.int64)):
+            outcomes = run_operator(op, [values], [(shape, places)], f"{{axis = 1 : i64{flags}}}")
+            assert_equal(outcomes, function(wide(values), 1, keepdim=keep))
 
 
 @pytest.mark.parametrize("descending", [False, True])

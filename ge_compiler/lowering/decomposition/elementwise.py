@@ -121,4 +121,35 @@ def _differ(op: ge.GeOp, region: Region) -> SSAValue:
     return region.apply("ne", *operands(op, region))
 
 
-_OTHERS = {"BitwiseXor": _differ, "IsNan": _is_nan, "IsFinite": _is_finite, "IsInf": _is_infinite, "Sign": _sign, "Pow": _power}
+def _exp_minus_one(op: ge.GeOp, region: Region) -> SSAValue:
+    """2t / (1 - t) with t = tanh(x / 2) keeps the digits near 0, and loses them far above it."""
+    (x,) = operands(op, region)
+    t = region.apply("tanh", region.apply("muls", x, scalar=0.5))
+    rest = region.apply("adds", region.apply("muls", t, scalar=-1), scalar=1)
+    near = region.apply("div", region.apply("muls", t, scalar=2), rest)
+    far = region.apply("adds", region.apply("exp", x), scalar=-1)
+    return region.apply("select", region.apply("gt", x, region.full(0.5, x)), far, near)
+
+
+def _log_of_one_plus(op: ge.GeOp, region: Region) -> SSAValue:
+    """What 1 + x lost in rounding is put back by x / ((1 + x) - 1), but where nothing is left of x, or of 1."""
+    (x,) = operands(op, region)
+    one = region.full(1, x)
+    sum_ = region.apply("add", x, one)
+    kept = region.apply("sub", sum_, one)
+    log = region.apply("ln", sum_)
+    exact = region.apply("mul", log, region.apply("div", x, kept))
+    near = region.apply("select", region.apply("eq", sum_, one), x, exact)
+    return region.apply("select", region.apply("ge", x, region.full(2.0**24, x)), log, near)
+
+
+_OTHERS = {
+    "BitwiseXor": _differ,
+    "Expm1": _exp_minus_one,
+    "IsFinite": _is_finite,
+    "IsInf": _is_infinite,
+    "IsNan": _is_nan,
+    "Log1p": _log_of_one_plus,
+    "Pow": _power,
+    "Sign": _sign,
+}

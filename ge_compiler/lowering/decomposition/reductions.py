@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import SSAValue
 
 from ge_compiler.dialects import fused, ge
-from ge_compiler.dialects.types import integer_bits, tensor_type
+from ge_compiler.dialects.types import integer_bits, is_integer, tensor_type
 from ge_compiler.lowering.decomposition.region import NoLowering, Region, element_of, number
 
 
@@ -26,6 +26,19 @@ def reduction(op: ge.ReductionOp, region: Region) -> SSAValue:
     wide = region.wide(x)
     value = _mean(wide, along, region) if op.KIND == "mean" else _reduce(op.KIND, wide, along, region)
     return region.reshape(value, shape)
+
+
+def argument(op: ge.ArgOp, region: Region) -> SSAValue:
+    """The least place where an element is the extreme one, or NaN: then that is the extreme one too, which equals nothing."""
+    x, axis = region.wide(region.operand(op.x)), op.dimension()
+    extreme = _reduce("max" if isinstance(op, ge.ArgMaxDOp) else "min", x, [axis], region)
+    is_extreme = region.apply("eq", x, _back(extreme, x, [axis], region))
+    if not is_integer(element_of(x)):
+        is_extreme = region.apply("logical_or", is_extreme, region.apply("ne", x, x))
+    shape = tensor_type(x).get_shape()
+    places = region.add(fused.IotaOp(axis, TensorType(i32, shape)))
+    found = region.apply("select", is_extreme, places, region.full(shape[axis], places))
+    return region.reshape(_reduce("min", found, [axis], region), tensor_type(op.y).get_shape())
 
 
 def _bound(bits: int, kind: str) -> int:

@@ -30,6 +30,7 @@ RULES: Mapping[type[ge.GeOp], Rule] = {
     ge.TriangleOp: views.triangle,
     ge.RangeOp: views.sequence,
     ge.ReductionOp: reductions.reduction,
+    ge.ArgOp: reductions.argument,
     ge.SoftmaxV2Op: reductions.softmax,
     ge.LogSoftmaxV2Op: reductions.log_softmax,
     ge.LayerNormV4Op: reductions.layer_norm,
