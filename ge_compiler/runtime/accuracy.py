@@ -96,7 +96,8 @@ def measure(
         actual, reference, eager = (x[~undecided] for x in (actual, reference, eager))
     if name not in FLOATS:
         return _exact(name, actual, reference, left_out)
-    return _close(name, *(x.astype(np.float64).reshape(-1) for x in (actual, reference, eager)), left_out)
+    a, r, e = (x.astype(np.float64).reshape(-1) for x in (actual, reference, eager))
+    return _close(name, a, r, e, left_out)
 
 
 def _close(name: str, a: Array, r: Array, e: Array, left_out: int) -> Metrics:
