@@ -10,12 +10,15 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
+from xdsl.rewriter import Rewriter
 
 from ge_compiler.dialects import context, fused
 from ge_compiler.dialects.ge import GE, GeOp
+from ge_compiler.dialects.ge.shapes import is_compatible
 from ge_compiler.dialects.parser import parse_module
 from ge_compiler.dialects.target import available_targets, load_target
+from ge_compiler.dialects.types import tensor_type
 from ge_compiler.lowering.pipelines import PIPELINES
 from ge_compiler.runtime.execute import execute
 from ge_compiler.tools.opt.pipeline_text import build_pass, parse_pipeline
@@ -210,6 +213,21 @@ def text_of(case: str, target: str) -> tuple[str, str, list[str]]:
   }}
 }}"""
     return op, text, operands
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rules_take_sizes_that_are_open(case: str) -> None:
+    _, text, types = text_of(case, "Ascend910B2")
+    for seed in range(4):
+        module, generator = parse_module(text), np.random.default_rng(seed)
+        (op,) = [o for o in module.walk() if isinstance(o, GeOp)]
+        for operand, type_ in zip(op.operands, types, strict=True):
+            sizes = [DYNAMIC_INDEX if generator.random() < 0.5 else d for d in shape_of(type_)]
+            element = tensor_type(operand).get_element_type()
+            Rewriter.replace_value_with_new_type(operand, TensorType(element, sizes))
+        op.verify_()
+        (known,) = op.infer_types()
+        assert is_compatible(op.results[0].type, known)
 
 
 def lower(module: ModuleOp, level: str) -> None:
