@@ -26,9 +26,10 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from ge_compiler.dialects import fused, ge
-from ge_compiler.dialects.diagnostics import remark
+from ge_compiler.dialects.diagnostics import CompileError, remark
 from ge_compiler.dialects.locations import located
 from ge_compiler.dialects.target import NpuTarget, target_of
+from ge_compiler.dialects.types import tensor_type
 from ge_compiler.lowering.decomposition.region import NoLowering, Region, element_of
 from ge_compiler.lowering.decomposition.table import rule_of
 from ge_compiler.transforms.legality.operators import primitive_refusal
@@ -61,7 +62,14 @@ def _kernel(op: ge.GeOp, region: Region, values: Sequence[SSAValue], engine: fus
     return located(fused.KernelOp(region.inputs, types, region.block, [_type_name(op)], _name(op), engine), op.location)
 
 
+def _require_fixed_sizes(op: ge.GeOp) -> None:
+    for value in (*op.operands, *op.results):
+        if not tensor_type(value).has_static_shape():
+            raise CompileError.at(op, f"has a size that is open in {value.type}: kernels are made for fixed shapes; write the size")
+
+
 def _kernel_of(op: ge.GeOp, target: NpuTarget) -> fused.KernelOp:
+    _require_fixed_sizes(op)
     if isinstance(op, ge.AtenFallbackOp):
         remark("convert-ge-to-fused", op, "no-meaning", f"{op.overload.data} runs on the host: no operator expresses it")
         return _kernel_of_operator(op, fused.Engine.HOST)
