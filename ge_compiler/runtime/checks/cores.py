@@ -56,6 +56,8 @@ class GlobalMemory:
 
     def check(self, unwritten: Collection[int]) -> None:
         """Reports bytes that two cores touch without order, and reads of tensors `unwritten` at the start that nobody has written."""
+        for accesses in (self._writes, self._reads, self._scattered):
+            accesses.update((place, _distinct(pieces)) for place, pieces in accesses.items())
         for place, writes in self._writes.items():
             writes.sort(key=itemgetter(0))
             self._check_writes(writes)
@@ -124,3 +126,11 @@ class GlobalMemory:
 def _tensor(entry: Entry, number: int) -> str:
     views = (v for v in (*entry.reads, *entry.writes) if isinstance(v, GlobalView) and v.object.number == number)
     return next(views).object.name
+
+
+def _distinct(pieces: Sequence[_Piece]) -> list[_Piece]:
+    """Of the accesses of the same bytes by one core, which loops repeat, the first."""
+    first: dict[tuple[int, int, int], _Piece] = {}
+    for piece in pieces:
+        first.setdefault((piece.start, piece.end, piece.core), piece)
+    return list(first.values())
