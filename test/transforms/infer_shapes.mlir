@@ -5,7 +5,7 @@
 // CHECK-LABEL: func.func @main(%x: tensor<32x768xf16>, %w: tensor<3072x768xf16>, %b: tensor<3072xf16>) -> tensor<32x3072xf16>
 func.func @main(%x: tensor<32x768xf16>, %w: tensor<3072x768xf16>, %b: tensor<3072xf16>) -> tensor<?x?xf16> {
   // CHECK: -> tensor<32x3072xf16>
-  // LOC: ge.MatMulV2 {{.*}} loc("mlp.py":14:1)
+  // LOC: ge.MatMulV2 {{.*}} -> tensor<32x3072xf16> loc("mlp.py":14:1){{$}}
   %0 = ge.MatMulV2 %x, %w, %b {transpose_x2} : (tensor<32x768xf16>, tensor<3072x768xf16>, tensor<3072xf16>) -> tensor<?x?xf16> loc("mlp.py":14:1)
   // CHECK: ge.GeluV2 {{.*}} : (tensor<32x3072xf16>) -> tensor<32x3072xf16>
   %1 = ge.GeluV2 %0 : (tensor<?x?xf16>) -> tensor<?x?xf16>

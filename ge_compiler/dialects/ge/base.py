@@ -67,4 +67,4 @@ class GeOp(IRDLOperation):
         written = {name: value for name, value in self.properties.items() if value != known[name].default_value}
         printer.print_op_attributes(self.attributes | written)
         printer.print_string(" : ")
-        printer.print_operation_type(self)
+        printer.print_function_type(self.operand_types, self.result_types)
