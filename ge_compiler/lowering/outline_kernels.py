@@ -35,10 +35,15 @@ NAMED_OPS = 4
 """How many operators a kernel's name spells out."""
 
 
+_VIEWS = frozenset({"Reshape", "TransposeD", "StridedSliceD", "BroadcastToD"})
+"""Operators that a kernel is called after only if it has no others: they move nothing."""
+
+
 def kernel_name(ops: list[str]) -> str:
-    """A kernel's name from its operators: `MatMulV2`, `GeluV2` give `MatMulV2Gelu`; long lists are cut."""
-    short = [ops[0], *(re.sub(r"V\d+$", "", op) for op in ops[1:NAMED_OPS])]
-    more = len(ops) - len(short)
+    """A kernel's name from its operators: `MatMulV2`, `GeluV2` give `MatMulV2Gelu`; views are left out, long lists are cut."""
+    named = [op for op in ops if op not in _VIEWS] or ops
+    short = [named[0], *(re.sub(r"V\d+$", "", op) for op in named[1:NAMED_OPS])]
+    more = len(named) - len(short)
     return "".join(short) + (f"And{more}More" if more > 0 else "")
 
 

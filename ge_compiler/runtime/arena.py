@@ -10,6 +10,7 @@ from xdsl.dialects.memref import ReinterpretCastOp
 from xdsl.ir import Operation, SSAValue
 
 from ge_compiler.dialects.buf import AtOp
+from ge_compiler.dialects.fused import lives
 from ge_compiler.dialects.memory import Space, bytes_of, mem_of
 from ge_compiler.dialects.types import buffer_type
 
@@ -41,7 +42,7 @@ def arena(main: FuncOp) -> Arena:
     """What the arena of `main` holds; nothing before its buffers have addresses."""
     steps = {op: i for i, op in enumerate(main.body.block.ops)}
     placed = [op for op in steps if isinstance(op, AtOp) and mem_of(op.result.type).space is Space.GM]
-    held = [_held(op, steps) for op in placed]
+    held = [life for op in placed for life in _lives(op, steps)]
     changes: dict[int, list[tuple[int, int]]] = {}
     for buffer in held:
         own = buffer.bytes if buffer.first == buffer.last else 0
@@ -56,9 +57,10 @@ def arena(main: FuncOp) -> Arena:
     return Arena(max((end_of(op) for op in placed), default=0) - workspace, workspace)
 
 
-def _held(op: AtOp, steps: dict[Operation, int]) -> _Held:
-    users = [steps[user] for user in _users(op.result)] or [steps[op]]
-    return _Held(bytes_of(buffer_type(op.result)), min(users), max(users))
+def _lives(op: AtOp, steps: dict[Operation, int]) -> list[_Held]:
+    """From each launch that gives a buffer new contents to the last one that uses them."""
+    users = sorted(set(_users(op.result)), key=steps.__getitem__) or [op]
+    return [_Held(bytes_of(buffer_type(op.result)), steps[life[0]], steps[life[-1]]) for life in lives(op.result, users)]
 
 
 def _users(value: SSAValue) -> Iterator[Operation]:

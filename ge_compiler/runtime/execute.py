@@ -282,10 +282,13 @@ class _Run:
         returns = bool(kernel.function_type.outputs.data)
         copied = [isinstance(d.type, TensorType) and not (isinstance(d.owner, EmptyOp) and d.has_one_use()) for d in op.destinations]
         contiguous = op.engine.data is not fused.Engine.AICORE
+        renewed = frame.slots([d for d in op.destinations if isinstance(d.type, MemRefType) and fused.starts_anew(op, d)])
 
         def step(r: Registers) -> None:
             self._launches[name] += 1
             self._machine.start(0)
+            for d in renewed:
+                r[d].forget()
             # While values are tensors, what is written over has other users: the launch writes to a copy.
             written = [] if returns else [r[d].copy() if shared else r[d] for d, shared in zip(destinations, copied, strict=True)]
             with noting(op, lambda: f"in this launch of @{name}"):

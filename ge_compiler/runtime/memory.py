@@ -281,6 +281,11 @@ class Region(Reference):
         self.owner.last_writer = op
         return self.owner
 
+    def forget(self) -> None:
+        """From here on nothing has been written."""
+        if self.tags is not None:
+            self.tags[...] = 0
+
     def part(self, op: Operation, what: str, offsets: Sequence[int], extents: Sequence[int], dropped: int = 0) -> Region:
         where = cut(op, f"{what} ({self.label})", self.shape, offsets, extents)
         if 0 in extents:

@@ -2,8 +2,8 @@
 Checks a memory plan without the planner: follows the ops as they are executed, and watches who is alive in which bytes.
 
 Changes nothing. Each `buf.at` must be aligned and inside its memory, and two buffers that are alive at the same time must not share a
-byte. A buffer (each of its slots for itself) is alive from the op that writes to it after its `buf.at` has run to the last op that
-touches it before that happens again: in a slot, a tile may wait for a later trip.
+byte. A buffer (each of its slots for itself) is alive from the op that writes to it after its `buf.at` has run, or a launch that writes it
+without reading it, to the last op that touches it before that happens again: in a slot, a tile may wait for a later trip.
 
     %a = buf.at "a" [0] : memref<32x128xf32, #npu.mem<ub>>
     %b = buf.at "b" [8192] : memref<32x128xf32, #npu.mem<ub>>     // error, if "a" is needed after "b" is written
@@ -23,6 +23,7 @@ from xdsl.passes import ModulePass
 
 from ge_compiler.dialects.buf import AllocOp, AtOp
 from ge_compiler.dialects.diagnostics import CompileError, Note
+from ge_compiler.dialects.fused import LaunchOp
 from ge_compiler.dialects.memory import Space, bytes_of, mem_of
 from ge_compiler.dialects.npu import InstructionOp
 from ge_compiler.dialects.target import NpuTarget, target_of
@@ -69,7 +70,7 @@ Place = tuple[str, Space, int]
 """A label, a memory and an offset: one slot of a buffer."""
 
 
-@dataclass
+@dataclass(eq=False)
 class _Name:
     """What the result of a `buf.at`, or a view of it, stands for."""
 
@@ -119,14 +120,22 @@ class _Trace:
         if touched and any(isinstance(result.type, MemRefType) for result in op.results):
             raise CompileError.at(op, f"gives buffer {touched[0].op.label} another name, under which it cannot be followed")
         written = [id(self.names[value]) for value in _written(op) if value in self.names]
+        replaced = self._replaced(op)
         for name in touched:
             for offset in name.offsets:
                 place = name.op.label.data, name.space, offset
-                if place not in self.current or (name.fresh and id(name) in written):
+                if place not in self.current or (name.fresh and id(name) in written) or name in replaced:
                     self.current[place] = _Life(name.op, name.space, (offset, offset + name.size))
                     self.lives.append(self.current[place])
                 self.current[place].touches.append((self.time, op))
             name.fresh = False
+
+    def _replaced(self, op: Operation) -> list[_Name]:
+        """The buffers that a launch writes without reading them: what they held before is over."""
+        if not isinstance(op, LaunchOp):
+            return []
+        read = [self.names[value] for value in op.inputs if value in self.names]
+        return [name for value in op.destinations if (name := self.names.get(value)) is not None and name not in read]
 
     def _name(self, op: AtOp) -> _Name:
         type_, offsets = buffer_type(op.result), op.offsets.get_values()

@@ -107,3 +107,21 @@ func.func @main(%x: tensor<4xf32>) {
   }
   func.return
 }
+
+// -----
+
+// A kernel is called after what it computes; after views where it has nothing else.
+// CHECK: func.func private @MatMulV2Relu(
+// CHECK: func.func private @TransposeDReshape(
+func.func @views(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %a = fused.kernel(%x) {ops = ["TransposeD", "MatMulV2", "Reshape", "Relu"], op_name = "a"} : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%0: tensor<4xf32>):
+    %1 = fused.relu %0 : tensor<4xf32>
+    fused.yield %1 : tensor<4xf32>
+  }
+  %b = fused.kernel(%x) {ops = ["TransposeD", "Reshape"], op_name = "b"} : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%0: tensor<4xf32>):
+    fused.yield %0 : tensor<4xf32>
+  }
+  func.return %a, %b : tensor<4xf32>, tensor<4xf32>
+}

@@ -290,7 +290,7 @@ module attributes {ge.target = "Ascend910A"} {
     func.return %y : tensor<4x8xi32>
   }
 }"""
-    for first, expected in ((3, None), (4, r'the source reads gm bytes \[\d+, \d+\) of buffer "k.workspace", which nothing has written')):
+    for first, expected in ((3, None), (4, r'the source reads gm bytes \[\d+, \d+\) of buffer "workspace", which nothing has written')):
         module = parse_module(text.replace("FIRST", str(first)))
         PassManager("bufferize-tile").run(dialects.context(), module)
         if expected is None:

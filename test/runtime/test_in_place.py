@@ -248,3 +248,67 @@ def test_before_loops_a_kernel_says_itself_which_argument_it_updates() -> None:
     loose = _main(f"%d = tensor.empty() : tensor<6x8xf32> %r = fused.launch @insert(%x, %s) into (%d) on aicore {rows}", attribute=S)
     with pytest.raises(CompileError, match=r"@insert updates argument #1 \(%into\), so destination #0 must be that input"):
         _module(loose, "", FUSED)
+
+
+WORKSPACES = """
+builtin.module attributes {ge.target = "Ascend910A"} {
+  func.func private @fill(%x: memref<2x8xf32>, %out: memref<2x8xf32>, %ws: memref<2x8xf32>) {
+    tile.forall (%i) in (1) {
+      %a = buf.at "a" [0] : memref<2x8xf32, #npu.mem<ub>>
+      tile.load %x[0, 0] valid [2, 8] into %a : memref<2x8xf32> into memref<2x8xf32, #npu.mem<ub>>
+      tile.store %a into %ws[0, 0] : memref<2x8xf32, #npu.mem<ub>> into memref<2x8xf32>
+      tile.store %a into %out[0, 0] : memref<2x8xf32, #npu.mem<ub>> into memref<2x8xf32>
+    }
+    func.return
+  }
+  func.func private @use(%x: memref<2x8xf32>, %out: memref<2x8xf32>, %ws: memref<2x8xf32>) {
+    tile.forall (%i) in (1) {
+      %a = buf.at "a" [0] : memref<2x8xf32, #npu.mem<ub>>
+      tile.load %ws[0, 0] valid [2, 8] into %a : memref<2x8xf32> into memref<2x8xf32, #npu.mem<ub>>
+      tile.store %a into %out[0, 0] : memref<2x8xf32, #npu.mem<ub>> into memref<2x8xf32>
+    }
+    func.return
+  }
+  func.func @main(%x: memref<2x8xf32>, %out0: memref<2x8xf32>) attributes {results = 1 : i64} {
+    %ws = buf.at "ws" [0] : memref<2x8xf32>
+    %y = buf.at "y" [512] : memref<2x8xf32>
+    fused.launch @fill(%x) into (%y, %ws) on aicore {op_name = "a", ops = ["A"]} : (memref<2x8xf32>) into (memref<2x8xf32>, memref<2x8xf32>)
+    fused.launch @use(%y) into (%out0, %ws) on aicore {op_name = "b", ops = ["B"]}
+      : (memref<2x8xf32>) into (memref<2x8xf32>, memref<2x8xf32>)
+    func.return
+  }
+}"""
+
+
+def test_what_a_launch_leaves_in_a_workspace_is_not_for_the_next_one() -> None:
+    with pytest.raises(CompileError, match='buffer "ws", which nothing has written'):
+        execute(parse_module(WORKSPACES), [X], {})
+    tied = WORKSPACES.replace("@use(%y) into (%out0, %ws)", "@use(%ws) into (%out0, %ws)")
+    np.testing.assert_array_equal(execute(parse_module(tied), [X], {})[0], X)
+
+
+def test_launches_share_workspaces_of_one_type() -> None:
+    kernels = """
+  func.func private @k(%x: tensor<6x8xf32>, %y: tensor<6x8xf32>) {
+    %0 = tensor.empty() : tensor<2x8xf32>
+    %1 = tensor.empty() : tensor<2x8xf32>
+    func.return
+  }
+  func.func private @l(%x: tensor<6x8xf32>, %y: tensor<6x8xf32>) {
+    %0 = tensor.empty() : tensor<2x8xf32>
+    %1 = tensor.empty() : tensor<4x8xf32>
+    func.return
+  }"""
+    main = f"""
+  func.func @main(%x: tensor<6x8xf32>) -> tensor<6x8xf32> {{
+    %d = tensor.empty() : tensor<6x8xf32>
+    %0 = fused.launch @k(%x) into (%d) on aicore {TWICE}
+    %1 = fused.launch @l(%0) into (%d) on aicore {TWICE}
+    %2 = fused.launch @k(%1) into (%d) on aicore {TWICE}
+    func.return %2 : tensor<6x8xf32>
+  }}"""
+    text = str(_module(main, "bufferize-tile", kernels)).partition("@main")[2]
+    assert text.count('buf.alloc "workspace') == 3
+    assert "@k(%x) into(%twice, %workspace, %workspace_1)" in text
+    assert "@l(%twice) into(%twice_1, %workspace, %workspace_2)" in text
+    assert "@k(%twice_1) into(%out0, %workspace, %workspace_1)" in text

@@ -24,7 +24,7 @@ from ge_compiler.dialects.fused.kernels import (
     is_kernel,
     kernels,
 )
-from ge_compiler.dialects.fused.launches import LaunchOp, launched_here, launches, launches_of, updated_inputs
+from ge_compiler.dialects.fused.launches import LaunchOp, launched_here, launches, launches_of, lives, starts_anew, updated_inputs
 from ge_compiler.dialects.fused.products import AttentionOp, MatmulOp
 from ge_compiler.dialects.fused.values import BroadcastOp, CastOp, FullOp, IotaOp, ReduceOp
 from ge_compiler.dialects.fused.views import ConcatOp, InsertOp, ReshapeOp, SliceOp, TransposeOp
@@ -63,6 +63,8 @@ __all__ = [
     "launched_here",
     "launches",
     "launches_of",
+    "lives",
+    "starts_anew",
     "updated_argument",
     "updated_inputs",
     "verify_destinations",

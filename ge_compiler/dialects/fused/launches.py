@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, FlatSymbolRefAttrConstr, MemRefType, StringAttr, SymbolRefAttr, TensorType
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.memref import ReinterpretCastOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -154,6 +155,28 @@ def launches_of(kernel: FuncOp) -> list[LaunchOp]:
     """The launches of a kernel, in the order of the text."""
     module = kernel.parent_op()
     return [op for op in launches(module) if op.kernel_name == kernel.sym_name.data] if module is not None else []
+
+
+def starts_anew(op: Operation, buffer: SSAValue) -> bool:
+    """Whether `op` is a launch that gives a buffer new contents without reading its old ones under any shape."""
+    return isinstance(op, LaunchOp) and buffer in op.destinations and all(_whole(value) is not buffer for value in op.inputs)
+
+
+def lives(buffer: SSAValue, users: Sequence[Operation]) -> list[list[Operation]]:
+    """The ops that use a buffer, in the order given, cut where one gives it new contents."""
+    found: list[list[Operation]] = []
+    for op in users:
+        if not found or starts_anew(op, buffer):
+            found.append([])
+        found[-1].append(op)
+    return found
+
+
+def _whole(value: SSAValue) -> SSAValue:
+    """The buffer that a value shows under another shape."""
+    while isinstance(value.owner, ReinterpretCastOp):
+        value = value.owner.source
+    return value
 
 
 def updated_inputs(kernel: FuncOp) -> set[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, TensorType, i64
@@ -16,7 +17,7 @@ from ge_compiler.dialects.fused import LaunchOp
 from ge_compiler.dialects.ge import ConstOp, LoadWeightOp
 from ge_compiler.dialects.states import states
 from ge_compiler.dialects.tile import ViewOp
-from ge_compiler.dialects.types import buffer_type, tensor_type
+from ge_compiler.dialects.types import Buffer, buffer_type, tensor_type
 from ge_compiler.lowering.bufferization.buffers import Labels, bufferize_arguments, bufferize_view, memref_of, update_signature
 from ge_compiler.transforms.rewriting.inserter import Inserter
 
@@ -26,11 +27,12 @@ def bufferize_main(function: FuncOp) -> None:
     if not _has_tensors(function):
         return
     labels = Labels()
+    workspaces: dict[tuple[Buffer, int], SSAValue] = {}
     bufferize_arguments(function)
     for op in list(function.body.block.ops):
         match op:
             case LaunchOp():
-                _launch(op, labels)
+                _launch(op, labels, workspaces)
             case LoadWeightOp() | ConstOp():
                 Rewriter.replace_value_with_new_type(op.y, memref_of(tensor_type(op.y)))
             case ViewOp():
@@ -54,14 +56,14 @@ def _has_tensors(function: FuncOp) -> bool:
     return any(isinstance(value.type, TensorType) for value in values)
 
 
-def _launch(op: LaunchOp, labels: Labels) -> None:
+def _launch(op: LaunchOp, labels: Labels, shared: dict[tuple[Buffer, int], SSAValue]) -> None:
     for value in op.inputs:
         if isinstance(value.owner, EmptyOp) and value not in op.destinations:
             raise CompileError.at(op, "reads an empty tensor, which nobody has written", Note("made here", value.owner.location))
     destinations = [_destination(op, i, labels) for i in range(len(op.destinations))]
     tied = {i: destination for destination, i in op.tied.items()}
     inputs = [destinations[tied[i]] if i in tied else value for i, value in enumerate(op.inputs)]
-    new = LaunchOp(op.kernel_name, inputs, [*destinations, *_workspaces(op, labels)], op.ops, op.op_name)
+    new = LaunchOp(op.kernel_name, inputs, [*destinations, *_workspaces(op, labels, shared)], op.ops, op.op_name)
     new.properties["engine"] = op.engine
     new.attributes |= op.attributes
     Inserter(op)(new)
@@ -71,13 +73,22 @@ def _launch(op: LaunchOp, labels: Labels) -> None:
     op.erase()
 
 
-def _workspaces(op: LaunchOp, labels: Labels) -> list[SSAValue]:
-    """Buffers for the workspaces that the kernel, which has its memrefs by now, takes beyond its inputs and destinations."""
+def _workspaces(op: LaunchOp, labels: Labels, shared: dict[tuple[Buffer, int], SSAValue]) -> list[SSAValue]:
+    """Buffers for the workspaces that the kernel, which has its memrefs by now, takes beyond its inputs and destinations.
+
+    Launches run one after the other: they share the buffers of one type.
+    """
     kernel = op.kernel()
     assert kernel is not None
-    types = list(kernel.function_type.inputs)[len(op.inputs) + len(op.destinations) :]
-    name = f"{op.op_name.data}.workspace"
-    return [Inserter(op)(buf.AllocOp(labels.unique(name), buffer_type(type_)), "workspace").result for type_ in types]
+    taken: Counter[Buffer] = Counter()
+    workspaces: list[SSAValue] = []
+    for type_ in map(buffer_type, list(kernel.function_type.inputs)[len(op.inputs) + len(op.destinations) :]):
+        key = type_, taken[type_]
+        taken[type_] += 1
+        if key not in shared:
+            shared[key] = Inserter(op)(buf.AllocOp(labels.unique("workspace"), type_), "workspace").result
+        workspaces.append(shared[key])
+    return workspaces
 
 
 def _destination(op: LaunchOp, number: int, labels: Labels) -> SSAValue:
@@ -88,7 +99,8 @@ def _destination(op: LaunchOp, number: int, labels: Labels) -> SSAValue:
     if not tensor_type(value).has_static_shape():
         raise CompileError.at(op, f"writes into {value.type}; a buffer needs a static shape, so compile for fixed input sizes")
     name = op.op_name.data
-    hint = next((result.name_hint for result in op.outputs if result.name_hint), name)
+    # The label says where in the model; values are called by the last part, since launches repeat their names.
+    hint = (op.outputs[number].name_hint or name).rpartition(".")[2]
     return Inserter(op)(buf.AllocOp(labels.unique(name), memref_of(tensor_type(value))), hint).result
 
 

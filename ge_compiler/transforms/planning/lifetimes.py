@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.memref import ReinterpretCastOp, SubviewOp
@@ -12,6 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ge_compiler.dialects.buf import AllocOp
 from ge_compiler.dialects.diagnostics import CompileError, Note, source_location
+from ge_compiler.dialects.fused import lives
 from ge_compiler.dialects.memory import Space, bytes_of, mem_of
 from ge_compiler.dialects.npu import InstructionOp
 from ge_compiler.dialects.tile import GridOp, TileOp
@@ -125,8 +127,17 @@ def _held(ops: Sequence[AllocOp], steps: _Steps) -> Held:
         size=bytes_of(buffer_type(ops[0].result)),
         first=min(steps.first[span] for span in spans),
         end=max(steps.end[span] for span in spans),
+        gaps=_gaps(ops, touches, steps),
     )
     return Held(tuple(ops), mem_of(ops[0].result.type).space, request, tuple(touches))
+
+
+def _gaps(ops: Sequence[AllocOp], touches: Sequence[Operation], steps: _Steps) -> tuple[tuple[int, int], ...]:
+    """The steps at which nobody needs what a buffer of `@main` holds, since a launch gives it new contents then."""
+    if len(ops) > 1:
+        return ()
+    needed = [(steps.first[life[0]], steps.end[life[-1]]) for life in lives(ops[0].result, touches)]
+    return tuple((before[1], after[0]) for before, after in pairwise(needed) if before[1] < after[0])
 
 
 def _spans(op: AllocOp) -> list[Operation]:

@@ -1,7 +1,8 @@
 """
 The planner, without any IR: from sizes and lifetimes to offsets.
 
-A request is a rectangle of bytes by time; the planner moves it along the bytes so that no two rectangles overlap and the pile stays low.
+A request is a rectangle of bytes by time, or several that stand at the same bytes; the planner moves it along the bytes so that no two
+rectangles overlap and the pile stays low.
 Finding the lowest pile is NP-hard; a few orders of greedy placement, then small changes of the best of them, tried until one reaches the
 lower bound, do well in practice.
 """
@@ -9,7 +10,7 @@ lower bound, do well in practice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ge_compiler.dialects.memory import round_up
 
@@ -24,14 +25,22 @@ class Request:
     """The first step at which it is used."""
     end: int
     """The step after the last at which it is used."""
+    gaps: tuple[tuple[int, int], ...] = ()
+    """Steps in between, from the first number up to the second, at which it holds nothing: in order, apart from each other."""
 
     def stacked(self, slots: int, alignment: int) -> Request:
         """Room for several slots, one behind the other."""
-        return self if slots == 1 else Request(round_up(self.size, alignment) * slots, self.first, self.end)
+        return self if slots == 1 else replace(self, size=round_up(self.size, alignment) * slots)
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """The steps at which it is held, from the first number up to the second."""
+        edges = [self.first, *(edge for gap in self.gaps for edge in gap), self.end]
+        return list(zip(edges[::2], edges[1::2], strict=True))
 
     def meets(self, other: Request) -> bool:
         """Whether both are held at some step."""
-        return self.first < other.end and other.first < self.end
+        return any(a[0] < b[1] and b[0] < a[1] for a in self.spans for b in other.spans)
 
 
 Offsets = tuple[int, ...]
@@ -45,8 +54,8 @@ def peak(requests: Sequence[Request], offsets: Sequence[int]) -> int:
 def most_held(requests: Sequence[Request]) -> list[int]:
     """The requests, by index, that are held at the step at which their sizes add up to most."""
     best, most = list[int](), -1
-    for step in sorted({request.first for request in requests}):
-        held = [i for i, request in enumerate(requests) if request.first <= step < request.end]
+    for step in sorted({start for request in requests for start, _ in request.spans}):
+        held = [i for i, request in enumerate(requests) if any(start <= step < end for start, end in request.spans)]
         total = sum(requests[i].size for i in held)
         if total > most:
             best, most = held, total
@@ -57,8 +66,9 @@ def lower_bound(requests: Sequence[Request]) -> int:
     """Bytes that no plan can do without: the most that is held at one step."""
     changes: dict[int, int] = {}
     for request in requests:
-        changes[request.first] = changes.get(request.first, 0) + request.size
-        changes[request.end] = changes.get(request.end, 0) - request.size
+        for start, end in request.spans:
+            changes[start] = changes.get(start, 0) + request.size
+            changes[end] = changes.get(end, 0) - request.size
     held = most = 0
     for step in sorted(changes):
         held += changes[step]
@@ -72,7 +82,7 @@ def plan(requests: Sequence[Request], alignment: int = 1) -> Offsets:
 
     The result depends on the arguments alone.
     """
-    padded = [Request(round_up(request.size, alignment), request.first, request.end) for request in requests]
+    padded = [replace(request, size=round_up(request.size, alignment)) for request in requests]
     bound = lower_bound(padded)
     best: Offsets | None = None
     for candidate in _candidates(padded, bound):
@@ -136,16 +146,16 @@ def _order(requests: Sequence[Request], key: Callable[[Request], tuple[int, int]
 
 def _meeting(requests: Sequence[Request]) -> list[list[int]]:
     """For each request, the others that are held at a step at which it is."""
-    meeting: list[list[int]] = [[] for _ in requests]
-    held: list[int] = []
-    for i in sorted(range(len(requests)), key=lambda i: requests[i].first):
-        held = [j for j in held if requests[j].end > requests[i].first]
-        if requests[i].first < requests[i].end:
-            for j in held:
-                meeting[i].append(j)
-                meeting[j].append(i)
-            held.append(i)
-    return meeting
+    meeting: list[set[int]] = [set() for _ in requests]
+    held: list[tuple[int, int]] = []
+    for start, end, i in sorted((start, end, i) for i, request in enumerate(requests) for start, end in request.spans):
+        if start < end:
+            held = [(until, j) for until, j in held if until > start]
+            for _, j in held:
+                meeting[i].add(j)
+                meeting[j].add(i)
+            held.append((end, i))
+    return [sorted(others) for others in meeting]
 
 
 Gap = tuple[int, int | None]
