@@ -29,7 +29,7 @@ from ge_compiler.dialects import fused
 from ge_compiler.dialects.locations import located
 from ge_compiler.lowering.outlining.copies import copies_into_states
 from ge_compiler.lowering.outlining.destinations import destination
-from ge_compiler.lowering.outlining.equality import body_key
+from ge_compiler.transforms.grouping.equality import body_key
 
 NAMED_OPS = 4
 """How many operators a kernel's name spells out."""

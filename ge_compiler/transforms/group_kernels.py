@@ -1,106 +1,38 @@
 """
-Merge a kernel into the only kernel that uses its result, where both run over the same elements.
+Merge kernels where that moves fewer bytes through global memory, and the result is still one kernel.
 
     %0 = fused.kernel(%x, %w) {op_name = "fc1", ops = ["MatMulV2"]} ...
     %1 = fused.kernel(%0) {op_name = "act", ops = ["GeluV2"]} ...
     // becomes
     %1 = fused.kernel(%x, %w) {op_name = "fc1", ops = ["MatMulV2", "GeluV2"]} ...
 
-The consumer must be elementwise (a matmul reads its operands from memory) and must not repeat the producer's result. A pair that stays
-apart leaves a remark with the first condition that fails.
+A region is a kernel if it has an iteration domain. A value that several kernels use is computed in each of them if that costs less than
+to read it back, or stays a result of the kernel that it is merged into. A pair that stays apart leaves a remark with the condition that
+fails.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ge_compiler.dialects import fused
 from ge_compiler.dialects.diagnostics import remark
-from ge_compiler.dialects.locations import fuse_locations, located
-from ge_compiler.dialects.types import tensor_type
-
-
-def _has_anchor(kernel: fused.KernelOp) -> bool:
-    return any(isinstance(op, fused.MatmulOp) for op in kernel.body.block.ops)
-
-
-def _is_repeated(kernel: fused.KernelOp, value: SSAValue) -> bool:
-    """Whether `kernel` uses the argument for `value` through a broadcast."""
-    pending: list[SSAValue] = [kernel.body.block.args[i] for i, x in enumerate(kernel.inputs) if x is value]
-    seen: set[SSAValue] = set()
-    while pending:
-        used = pending.pop()
-        for use in used.uses:
-            if isinstance(use.operation, fused.BroadcastOp):
-                return True
-            for result in use.operation.results:
-                if result not in seen and tensor_type(result).get_shape() == tensor_type(used).get_shape():
-                    seen.add(result)
-                    pending.append(result)
-    return False
-
-
-def _refusal(producer: fused.KernelOp, consumer: fused.KernelOp, max_ops: int) -> tuple[str, str] | None:
-    """The code and the reason why `producer` cannot be merged into `consumer`, or `None` if it can."""
-    if other := next((kernel for kernel in (producer, consumer) if kernel.runs_on is not fused.Engine.AICORE), None):
-        return "engine", f"{_name(other)} runs on {other.runs_on.value}"
-    if any(use.operation is not consumer for result in producer.results for use in result.uses):
-        return "multi-use", f"the result of {_name(producer)} is also used elsewhere"
-    if _has_anchor(consumer):
-        return "anchor", f"{_name(consumer)} is a matmul, which reads its operands from memory"
-    if any(tensor_type(r).get_shape() != tensor_type(consumer.results[0]).get_shape() for r in producer.results):
-        return "domain", f"{_name(producer)} makes {producer.results[0].type}, {_name(consumer)} {consumer.results[0].type}"
-    if any(_is_repeated(consumer, result) for result in producer.results):
-        return "broadcast", f"{_name(consumer)} repeats the result of {_name(producer)}"
-    if len(producer.ops) + len(consumer.ops) > max_ops:
-        return "max-ops", f"the kernel would have {len(producer.ops) + len(consumer.ops)} operators, the limit is {max_ops}"
-    return None
-
-
-def _name(kernel: fused.KernelOp) -> str:
-    return f"{kernel.op_name.data} ({', '.join(op.data for op in kernel.ops)})"
-
-
-def _merge(producer: fused.KernelOp, consumer: fused.KernelOp) -> fused.KernelOp:
-    """A kernel that does both; it replaces `consumer` where that stands."""
-    inputs = list(dict.fromkeys([*producer.inputs, *(x for x in consumer.inputs if x.owner is not producer)]))
-    block = Block(arg_types=[x.type for x in inputs])
-    for arg, x in zip(block.args, inputs, strict=True):
-        arg.name_hint = x.name_hint
-    inside: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
-    for kernel in (producer, consumer):
-        mapper: dict[SSAValue, SSAValue] = {arg: inside[x] for arg, x in zip(kernel.body.block.args, kernel.inputs, strict=True)}
-        for op in kernel.body.block.ops:
-            if op is not kernel.yielded or kernel is consumer:
-                block.add_op(op.clone(mapper))
-        inside |= {result: mapper.get(v, v) for result, v in zip(kernel.results, kernel.yielded.values, strict=True)}
-    ops = ArrayAttr([*producer.ops, *consumer.ops])
-    merged = fused.KernelOp(inputs, [y.type for y in consumer.results], block, [op.data for op in ops], producer.op_name.data)
-    return located(merged, fuse_locations([producer.location, consumer.location]))
-
-
-def _replace(old: fused.KernelOp, new: fused.KernelOp) -> None:
-    assert old.parent is not None
-    old.parent.insert_op_before(new, old)
-    for before, after in zip(old.results, new.results, strict=True):
-        after.name_hint = before.name_hint
-        before.replace_all_uses_with(after)
-    _erase(old)
-
-
-def _erase(op: Operation) -> None:
-    op.detach()
-    op.erase()
+from ge_compiler.transforms.grouping.grouping import Grouping, Option, Refusal
+from ge_compiler.transforms.grouping.merging import name_of
+from ge_compiler.transforms.grouping.simplification import is_light
 
 
 @dataclass(frozen=True)
 class GroupKernelsPass(ModulePass):
-    """Merges elementwise kernels into the kernels that feed them."""
+    """Merges kernels into those that use what they make."""
 
     name = "group-kernels"
 
@@ -112,32 +44,92 @@ class GroupKernelsPass(ModulePass):
             raise ValueError(f"max-ops must be at least 1, got {self.max_ops}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        # Consumers first: one that takes over all users of a value can then take over what makes it, too.
-        for kernel in reversed(_kernels(op)):
+        for function in [f for f in op.body.block.ops if isinstance(f, FuncOp) and not f.is_declaration]:
+            grouping = Grouping(function, self.max_ops)
+            _group(grouping)
+            for kernel in grouping.kernels():
+                _explain(grouping, kernel)
+
+
+class _Queue:
+    """Producers by what it saves to merge them, most first; of equal ones the first in the function."""
+
+    def __init__(self, grouping: Grouping) -> None:
+        self.grouping = grouping
+        self.heap: list[tuple[int, int, int]] = []
+        self.entries: list[tuple[fused.KernelOp, Option]] = []
+        self.current: dict[fused.KernelOp, int] = {}
+
+    def ask(self, producer: fused.KernelOp) -> None:
+        """Look for the best option of a producer, again if its neighbours have changed."""
+        self.current.pop(producer, None)
+        option = _best(self.grouping, producer)
+        if option is not None:
+            self.current[producer] = len(self.entries)
+            heappush(self.heap, (-option.gain, self.grouping.order.places[producer], len(self.entries)))
+            self.entries.append((producer, option))
+
+    def pop(self) -> tuple[fused.KernelOp, Option] | None:
+        while self.heap:
+            _, _, number = heappop(self.heap)
+            producer, option = self.entries[number]
+            if self.current.get(producer) == number and producer.parent is not None:
+                return producer, option
+        return None
+
+
+def _group(grouping: Grouping) -> None:
+    """Whatever saves most first; whoever feeds a kernel that has changed is asked again."""
+    queue = _Queue(grouping)
+    for kernel in grouping.kernels():
+        queue.ask(kernel)
+    while (found := queue.pop()) is not None:
+        producer, option = found
+        if _best(grouping, producer) != option:  # the order of others has changed
+            queue.ask(producer)
+            continue
+        made = grouping.apply(producer, option)
+        again: list[fused.KernelOp] = [kernel for new in made for kernel in (*_producers(new), new)]
+        for kernel in dict.fromkeys([*again, producer]):
             if kernel.parent is not None:
-                self._absorb_producers(kernel)
-        for kernel in _kernels(op):
-            self._explain(kernel)
-
-    def _absorb_producers(self, kernel: fused.KernelOp) -> None:
-        while producer := next((p for p in _producers(kernel) if _refusal(p, kernel, self.max_ops) is None), None):
-            merged = _merge(producer, kernel)
-            _replace(kernel, merged)
-            _erase(producer)
-            kernel = merged
-
-    def _explain(self, kernel: fused.KernelOp) -> None:
-        """Say why the kernels that feed `kernel` have stayed apart from it."""
-        for producer in _producers(kernel):
-            refusal = _refusal(producer, kernel, self.max_ops)
-            assert refusal is not None, "what can be merged has been"
-            remark(self.name, kernel, refusal[0], f"{_name(producer)} stays apart: {refusal[1]}")
+                queue.ask(kernel)
 
 
-def _kernels(module: ModuleOp) -> list[fused.KernelOp]:
-    return [op for op in module.walk() if isinstance(op, fused.KernelOp)]
+def _best(grouping: Grouping, producer: fused.KernelOp) -> Option | None:
+    """What saves most bytes; of equal ones the first."""
+    users = grouping.users(producer)
+    consumers = [user for user in users if isinstance(user, fused.KernelOp)]
+    options: list[Option | Refusal] = []
+    if len(consumers) == len(users):
+        options.append(grouping.into_all(producer, consumers))
+    if len(users) > 1 and not (len(producer.inputs) <= 2 and is_light(producer) and any(map(_saves, options))):
+        options += [grouping.into_one(producer, consumer) for consumer in consumers]
+        options.append(_copies(grouping, producer, consumers))
+    legal = [option for option in options if isinstance(option, Option) and _saves(option)]
+    return max(legal, key=lambda option: option.gain, default=None)
+
+
+def _saves(option: Option | Refusal) -> bool:
+    return isinstance(option, Option) and option.gain > 0
+
+
+def _copies(grouping: Grouping, producer: fused.KernelOp, consumers: Sequence[fused.KernelOp]) -> Option:
+    """Let those users do for themselves what the producer does that gain by it."""
+    copies = [copied for c in consumers if isinstance(copied := grouping.copied(producer, c), Option) and copied.gain > 0]
+    return Option(tuple(c for copied in copies for c in copied.consumers), sum(copied.gain for copied in copies))
+
+
+def _explain(grouping: Grouping, kernel: fused.KernelOp) -> None:
+    """Say why the kernels that feed `kernel` have stayed apart from it."""
+    for producer in _producers(kernel):
+        option = grouping.into_one(producer, kernel)
+        if isinstance(option, Option):
+            apart = grouping.price(producer) + grouping.price(kernel)
+            option = Refusal("cost", f"together they would cost {apart - option.gain} bytes, apart {apart}")
+        remark(GroupKernelsPass.name, kernel, option.code, f"{name_of(producer)} stays apart: {option.reason}")
 
 
 def _producers(kernel: fused.KernelOp) -> list[fused.KernelOp]:
     """The kernels that make inputs of `kernel`, each once."""
-    return list(dict.fromkeys(x.owner for x in kernel.inputs if isinstance(x.owner, fused.KernelOp)))
+    owners: dict[Operation, None] = dict.fromkeys(x.owner for x in kernel.inputs if isinstance(x.owner, fused.KernelOp))
+    return [owner for owner in owners if isinstance(owner, fused.KernelOp)]

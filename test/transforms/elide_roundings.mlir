@@ -85,3 +85,34 @@ func.func private @asked_for(%x: tensor<4xf32>) -> tensor<4xf32> {
   %b = fused.cast %a : tensor<4xf16> to tensor<4xf32>
   func.return %b : tensor<4xf32>
 }
+
+// Tests that a rounding is dropped through views, and stays where the rounded value is a result, too.
+// CHECK-LABEL: func.func @viewed
+// CHECK-NEXT:    %a = fused.cast %x : tensor<4x6xf32> to tensor<4x6xf16>
+// CHECK-NEXT:    %[[R:.*]] = fused.reshape %x : tensor<4x6xf32> to tensor<2x2x6xf32>
+// CHECK-NEXT:    %[[T:.*]] = fused.transpose %[[R]] permutation [2, 0, 1] : tensor<2x2x6xf32> to tensor<6x2x2xf32>
+// CHECK-NEXT:    %e = fused.exp %[[T]] : tensor<6x2x2xf32>
+// CHECK-NEXT:    func.return %a, %e
+func.func @viewed(%x: tensor<4x6xf32>) -> (tensor<4x6xf16>, tensor<6x2x2xf32>) {
+  %a = fused.cast %x : tensor<4x6xf32> to tensor<4x6xf16>
+  %b = fused.reshape %a : tensor<4x6xf16> to tensor<2x2x6xf16>
+  %c = fused.transpose %b permutation [2, 0, 1] : tensor<2x2x6xf16> to tensor<6x2x2xf16>
+  %d = fused.cast %c : tensor<6x2x2xf16> to tensor<6x2x2xf32>
+  %e = fused.exp %d : tensor<6x2x2xf32>
+  func.return %a, %e : tensor<4x6xf16>, tensor<6x2x2xf32>
+}
+
+// A reduction sees what was not rounded yet; an index or a condition is never widened again.
+// CHECK-LABEL: func.func @reduced
+// CHECK-NEXT:    fused.reduce <sum> %x along [0]
+// CHECK-NEXT:    fused.gt %x, %x
+// CHECK-NEXT:    fused.cast %{{.*}} : tensor<4xi1> to tensor<4xf32>
+// CHECK-NEXT:    func.return
+func.func @reduced(%x: tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>) {
+  %a = fused.cast %x : tensor<4xf32> to tensor<4xf16>
+  %b = fused.cast %a : tensor<4xf16> to tensor<4xf32>
+  %c = fused.reduce <sum> %b along [0] : tensor<4xf32> to tensor<f32>
+  %d = fused.gt %b, %b : tensor<4xf32> to tensor<4xi1>
+  %e = fused.cast %d : tensor<4xi1> to tensor<4xf32>
+  func.return %c, %e : tensor<f32>, tensor<4xf32>
+}

@@ -1,0 +1,87 @@
+"""Simplifies the body of a kernel: equal primitives once, views that do nothing and unused ones not at all, concats towards the results."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ge_compiler.dialects import fused
+from ge_compiler.transforms.grouping.concats import sink_concats
+
+
+def simplify(block: Block) -> None:
+    """Rewrites a body of pure primitives in place; its values stay the same."""
+    _forward(block)
+    if any(isinstance(op, fused.ConcatOp) for op in block.ops):
+        sink_concats(block)
+        _forward(block)
+    _drop_unused(block)
+
+
+def _forward(block: Block) -> None:
+    """Use what is there already: the operand of a view that changes nothing, or the result of an equal primitive."""
+    known: dict[Hashable, Operation] = {}
+    for op in list(block.ops):
+        if not op.results:
+            continue
+        _shorten(op)
+        value = _unchanged(op)
+        if value is None:
+            first = known.setdefault(_key(op), op)
+            value = first.results[0] if first is not op else None
+        if value is not None:
+            op.results[0].replace_all_uses_with(value)
+            op.detach()
+            op.erase()
+
+
+def _key(op: Operation) -> Hashable:
+    return op.name, tuple(op.operands), op.results[0].type, frozenset(op.properties.items())
+
+
+def _unchanged(op: Operation) -> SSAValue | None:
+    """The value that the result of `op` is anyway."""
+    match op:
+        case fused.ReshapeOp():
+            return op.x if op.x.type == op.result.type else None
+        case fused.TransposeOp():
+            order = list(op.permutation.get_values())
+            if order == sorted(order):
+                return op.x
+            before = op.x.owner
+            if isinstance(before, fused.TransposeOp) and [before.permutation.get_values()[d] for d in order] == sorted(order):
+                return before.x
+            return None
+        case fused.SliceOp() | fused.BroadcastOp() | fused.CastOp():
+            return op.x if op.x.type == op.result.type else None
+        case fused.ConcatOp():
+            return op.pieces[0] if len(op.pieces) == 1 else None
+        case _:
+            return None
+
+
+def _shorten(op: Operation) -> None:
+    """Of reshapes in a row only the last one counts."""
+    if isinstance(op, fused.ReshapeOp) and isinstance(before := op.x.owner, fused.ReshapeOp):
+        op.operands[0] = before.x
+
+
+def _drop_unused(block: Block) -> None:
+    for op in reversed(list(block.ops)):
+        if op.results and not any(result.uses for result in op.results):
+            op.detach()
+            op.erase()
+
+
+def is_view(kernel: fused.KernelOp) -> bool:
+    """Whether all that a kernel does is to show its input in another way."""
+    views = (fused.ReshapeOp, fused.TransposeOp, fused.SliceOp, fused.BroadcastOp)
+    ops = list(kernel.body.block.ops)[:-1]
+    return bool(ops) and len(kernel.outputs) == 1 and all(isinstance(op, views) for op in ops)
+
+
+def is_light(kernel: fused.KernelOp) -> bool:
+    """Whether a kernel goes with any other and is cheap to compute again: it has no anchor and no reduction."""
+    heavy = (fused.MatmulOp, fused.AttentionOp, fused.ReduceOp)
+    return not any(isinstance(op, heavy) for op in kernel.body.block.ops)
