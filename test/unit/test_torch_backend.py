@@ -284,9 +284,43 @@ def overwrites_its_input(x: Tensor) -> Tensor:
     return x * 2
 
 
-@pytest.mark.parametrize("function", [changes_its_input, overwrites_its_input])
+def changes_a_view(x: Tensor) -> Tensor:
+    x.view(-1)[2:4].mul_(3)
+    return x.sum()
+
+
+@pytest.mark.parametrize("function", [changes_its_input, overwrites_its_input, changes_a_view])
 def test_a_changed_input_is_the_callers(function: Callable[..., Any]) -> None:
     check_like_eager(function, torch.randn(3, 4), calls=2)
+
+
+def test_a_changed_input_keeps_its_strides() -> None:
+    check_like_eager(changes_its_input, torch.randn(4, 3).t())
+
+
+class Swap(nn.Module):
+    """Each buffer becomes what the other was."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first: Tensor
+        self.second: Tensor
+        self.register_buffer("first", torch.zeros(3))
+        self.register_buffer("second", torch.ones(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        before = self.first.clone()
+        self.first.copy_(self.second)
+        self.second.copy_(before)
+        return x + self.first
+
+
+def test_buffers_that_change_places() -> None:
+    check_like_eager(Swap(), torch.randn(3), calls=3)
+
+
+def test_running_statistics() -> None:
+    check_like_eager(nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)), torch.randn(8, 4), calls=2)
 
 
 def test_inputs_that_overlap_and_change() -> None:
@@ -527,6 +561,28 @@ def test_shapes_that_depend_on_the_data_are_refused() -> None:
     message = rf"test_torch_backend.py:{line}:\d+: error: a shape depends on the data"
     with TORCH._dynamo.config.patch(capture_dynamic_output_shape_ops=True), pytest.raises(BackendCompilerFailed, match=message):
         compiled(function)(torch.ones(3))
+
+
+def test_sizes_among_the_results() -> None:
+    def function(x: Tensor) -> tuple[int, Tensor, int]:
+        return x.shape[0], x + 1, x.numel()
+
+    fast = compiled(function, True, level="ge")
+    for size in (3, 4):
+        first, y, last = fast(torch.ones(size, 2))
+        assert (first, y.shape, last) == (size, (size, 2), 2 * size)
+
+
+def test_an_index_out_of_bounds_is_told() -> None:
+    fast = compiled(nn.Embedding(10, 4))
+    assert fast(torch.tensor([1, 9])).shape == (2, 4)
+    with pytest.raises(CompileError, match=r"index 10 in row \d+ is out of bounds: the table has 10 rows"):
+        fast(torch.tensor([1, 10]))
+
+
+def test_only_the_cpu_has_tensors() -> None:
+    with pytest.raises(BackendCompilerFailed, match="'x' is on device 'meta'; move the model and its inputs to the CPU first"):
+        compiled(changes_its_input)(torch.ones(3, 4, device="meta"))
 
 
 def test_a_dtype_that_programs_do_not_have() -> None:
