@@ -11,6 +11,7 @@ import torch
 from torch.utils import _pytree as pytree  # pyright: ignore[reportPrivateUsage]
 
 from ge_compiler.lowering.from_torch import reference
+from ge_compiler.lowering.from_torch.decisions import Mask
 from ge_compiler.lowering.from_torch.dtypes import to_numpy
 from ge_compiler.lowering.from_torch.export import evaluating
 from ge_compiler.lowering.from_torch.importer import Imported, import_model
@@ -26,6 +27,8 @@ class Golden:
     """In the model's own dtypes."""
     reference: list[Array]
     """Floats in f64."""
+    undecided: list[Mask | None]
+    """Elements to leave out of a comparison, as `reference.Truth` has them."""
 
 
 def golden(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None, dtype: str | None = None) -> Golden:
@@ -35,7 +38,8 @@ def golden(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any
 
 def golden_of(imported: Imported) -> Golden:
     """Both results of an imported model for the inputs that it was imported with."""
-    return Golden(eager(imported), reference.evaluate(imported))
+    truth = reference.evaluate(imported)
+    return Golden(eager(imported), truth.tensors, truth.undecided)
 
 
 def eager(imported: Imported) -> list[Array]:

@@ -106,9 +106,9 @@ def _write(rows: Sequence[Row], outputs: Sequence[TensorSpec], form: str) -> Non
         sys.stdout.write(json.dumps(result, indent=2) + "\n")
         return
     cells = [_cells(row, len(outputs) > 1) for row in rows]
-    header = ("level", "output", "max error", "allowed", "ulp", "cosine", "to PyTorch", "ulp", "cosine", "bits as above", "")
+    header = ("level", "output", "max error", "allowed", "ulp", "cosine", "to PyTorch", "ulp", "cosine", "left out", "bits as above", "")
     sys.stdout.write("against an f64 evaluation of the model with the same rounded weights and inputs, and against PyTorch itself\n")
-    sys.stdout.write(table(header, cells, right=range(2, 9)) + "\n")
+    sys.stdout.write(table(header, cells, right=range(2, 10)) + "\n")
     sys.stdout.write("ulp: the largest error in units in the last place of the tensor's largest value\n")
     for name, m in {row.output: row.metrics for row in rows}.items():
         where = f" in {name}" if len(outputs) > 1 else ""
@@ -129,6 +129,7 @@ def _cells(row: Row, several: bool) -> tuple[str, ...]:
         figure(m.max_abs_to_eager),
         f"{m.max_ulp_to_eager:.1f}",
         cosine(m.cosine_to_eager),
+        str(m.left_out) if m.left_out else "",
         {True: "identical", False: "DIFFERENT", None: ""}[row.identical_to_above],
         "WRONG" if row.failures else "ok",
     )

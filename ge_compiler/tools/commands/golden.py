@@ -44,8 +44,8 @@ def golden_in(dtype: str | None, imported: Imported) -> Golden:
 
 def compare(program: Program, outputs: Sequence[Array], truth: Golden) -> list[Metrics]:
     """The metrics of each output, then of the new contents of each state."""
-    rows = zip(program.signature.results, outputs, truth.reference, truth.eager, strict=True)
-    return [measure(actual, reference, eager, _rule(program, spec)) for spec, actual, reference, eager in rows]
+    rows = zip(program.signature.results, outputs, truth.reference, truth.eager, truth.undecided, strict=True)
+    return [measure(actual, reference, eager, _rule(program, spec), left_out) for spec, actual, reference, eager, left_out in rows]
 
 
 def _rule(program: Program, spec: TensorSpec) -> str | None:

@@ -163,12 +163,13 @@ def golden_text(specs: Sequence[TensorSpec], metrics: Sequence[Metrics]) -> str:
             figure(m.max_abs_to_eager),
             f"{m.max_ulp:.1f}",
             cosine(m.cosine),
+            str(m.left_out) if m.left_out else "",
             "ok" if m.within else "WRONG",
         )
         for spec, m in zip(specs, metrics, strict=True)
     ]
-    header = ("output", "max error", "allowed", "PyTorch's own", "to PyTorch", "ulp", "cosine", "")
-    text = "against an f64 evaluation of the model\n" + table(header, rows, right=range(1, 7)) + "\n"
+    header = ("output", "max error", "allowed", "PyTorch's own", "to PyTorch", "ulp", "cosine", "left out", "")
+    text = "against an f64 evaluation of the model\n" + table(header, rows, right=range(1, 8)) + "\n"
     for spec, m in zip(specs, metrics, strict=True):
         text += "".join(f"{spec.name}: {failure}\n" for failure in m.failures)
     return text
