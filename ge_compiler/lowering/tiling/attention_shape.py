@@ -218,9 +218,12 @@ def _cost(domain: Domain, schedule: Schedule, cores: int) -> tuple[int, int, int
 
 
 def _longest_step(domain: Domain, schedule: Schedule, step: int, fits: Fits) -> int | None:
-    d, keys = (group.size for group in domain.inner)
-    longest = min(256, round_up(max(d, min(schedule["n"], keys), 1), step))
-    return next((k0 for k0 in range(longest, 0, -step) if fits({**schedule, "k0": k0}, (Space.L0A, Space.L0B))), None)
+    """The longest k0 that fits, or the longest that leaves no rest of a head or a block if that is at least half as long."""
+    d, keys = domain.inner[0].size, min(schedule["n"], domain.inner[1].size)
+    longest = min(256, round_up(max(d, keys, 1), step))
+    fitting = [k0 for k0 in range(longest, 0, -step) if fits({**schedule, "k0": k0}, (Space.L0A, Space.L0B))]
+    even = [k0 for k0 in fitting if 2 * k0 >= fitting[0] and all(k0 >= size or size % k0 == 0 for size in (d, keys))]
+    return next(iter([*even, *fitting]), None)
 
 
 def broken_rule(domain: Domain, schedule: Schedule, step: int) -> str | None:
