@@ -64,7 +64,7 @@ class GeOp(IRDLOperation):
             printer.print_string(" ")
             printer.print_list(self.operands, printer.print_ssa_value)
         known = self.get_irdl_definition().properties
-        written = {name: value for name, value in self.properties.items() if value != known[name].default_value}
+        written = {name: value for name, value in self.properties.items() if name not in known or value != known[name].default_value}
         printer.print_op_attributes(self.attributes | written)
         printer.print_string(" : ")
         printer.print_function_type(self.operand_types, self.result_types)

@@ -119,7 +119,7 @@ class AlongAxisOp(GeOp):
 
 
 class ScanOp(AlongAxisOp):
-    """Combines each element with all before it along `axis`; floats in f32 and rounded once, integers in their type."""
+    """Combines each element with all before it along `axis`; floats in f64 and rounded once, integers in their type."""
 
     SHAPE_RULE: ClassVar[ShapeRule] = staticmethod(rules.scan)
     MEANING: ClassVar[str] = "sequences.scan"

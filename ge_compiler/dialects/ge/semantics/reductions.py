@@ -20,14 +20,9 @@ def reduce(op: ReductionOp, operands: Sequence[Array]) -> list[Array]:
 
 
 def total(x: Array, axes: tuple[int, ...], keep_dims: bool = True) -> Array:
-    """
-    The sum in the type of `x`.
-
-    numpy adds pairwise only along the innermost axis, and one element after the other along others: the axes go there first.
-    """
-    kept = [i for i in range(x.ndim) if i not in axes]
-    rows = np.ascontiguousarray(x.transpose(*kept, *axes)).reshape(*(x.shape[i] for i in kept), -1 if x.size else _count(x, axes))
-    return _shaped(np.add.reduce(rows, -1, dtype=x.dtype), x, axes, keep_dims)
+    """The sum in the type of `x`. Floats add up in f64: numpy takes one after the other, which would cost digits of f32."""
+    wider = np.dtype(np.float64) if x.dtype.kind == "f" else x.dtype
+    return np.asarray(np.add.reduce(x, axes, dtype=wider, keepdims=keep_dims)).astype(x.dtype)
 
 
 def mean(x: Array, axes: tuple[int, ...], keep_dims: bool = True) -> Array:
@@ -52,11 +47,6 @@ _REDUCE = {"sum": total, "mean": mean, "max": largest, "min": smallest, "prod": 
 
 def _count(x: Array, axes: tuple[int, ...]) -> int:
     return prod(x.shape[i] for i in axes)
-
-
-def _shaped(value: Array, x: Array, axes: tuple[int, ...], keep_dims: bool) -> Array:
-    """`value` with the dimensions that were reduced put back as ones, if they are kept."""
-    return value.reshape([1 if i in axes else d for i, d in enumerate(x.shape)]) if keep_dims else value
 
 
 def _lowest(dtype: np.dtype[Any]) -> Any:

@@ -38,9 +38,9 @@ def triangle(op: TriangleOp, operands: Sequence[Array]) -> list[Array]:
 
 
 def scan(op: ScanOp, operands: Sequence[Array]) -> list[Array]:
-    x = wide(operands[0])
+    x = operands[0]
     accumulate = np.add.accumulate if op.name == "ge.CumsumD" else np.multiply.accumulate
-    return [rounded(accumulate(x, op.dimension(), x.dtype), op.y)]
+    return [rounded(accumulate(x.astype(x.dtype if x.dtype.kind == "i" else np.float64), op.dimension()), op.y)]
 
 
 def argument(op: ArgOp, operands: Sequence[Array]) -> list[Array]:
