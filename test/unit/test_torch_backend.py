@@ -510,6 +510,20 @@ def test_inputs_without_gradients_run_on_the_npu_in_any_mode() -> None:
     assert not y.requires_grad
 
 
+def test_gradients_that_are_wanted_later() -> None:
+    model, x = Mlp().requires_grad_(False), torch.randn(3, 16)
+    fast = compiled(model, level="ge")
+    with torch.enable_grad():
+        assert not fast(x).requires_grad
+        with pytest.warns(UserWarning, match="gradients are wanted"):
+            assert fast(x.clone().requires_grad_()).requires_grad
+        assert not fast(x).requires_grad
+        model.fc1.weight.requires_grad_(True)
+        with pytest.warns(UserWarning, match="gradients are wanted"):
+            fast(x).sum().backward()
+    assert model.fc1.weight.grad is not None
+
+
 # ---- options and faults -----------------------------------------------------------------------------------------------
 
 
