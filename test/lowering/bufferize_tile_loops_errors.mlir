@@ -115,3 +115,26 @@ func.func private @other_extents(%x: tensor<4x8xf32>, %m: index, %n: index) {
   }
   func.return
 }
+
+// -----
+
+!t = tensor<4x8xf32, #npu.mem<ub>>
+
+// An inner loop takes the carried tile over: what it makes of it is in the same buffer.
+func.func private @handed_on(%x: tensor<4x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %start = tile.load %x[0, 0] valid [4, 8] : tensor<4x8xf32> to !t
+  %sum = scf.for %k = %c0 to %c4 step %c4 iter_args(%s = %start) -> (!t) {
+    %inner = scf.for %j = %c0 to %c4 step %c4 iter_args(%i = %s) -> (!t) {
+      %e = tile.exp %i : !t -> !t
+      scf.yield %e : !t
+    }
+    // expected-error@+1 {{'tile.load' op makes %next, which a loop carries on as %s, but its old contents are used again}}
+    %next = tile.load %x[0, 0] valid [4, 8] : tensor<4x8xf32> to !t
+    // expected-note@+1 {{used again here}}
+    tile.store %inner into %x[0, 0] : !t into tensor<4x8xf32>
+    scf.yield %next : !t
+  }
+  func.return
+}

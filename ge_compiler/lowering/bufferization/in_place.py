@@ -63,7 +63,7 @@ def updates_of(loop: ForOp, index: int) -> list[SSAValue]:
     made = _first_made(last.operands[index])
     if not isinstance(made.owner, TileOp) or made.owner.parent is not loop.body.block or made.owner.slot_count > 1:
         return []
-    later = [use.operation for use in carried.uses if not _is_before(use.operation, made.owner)]
+    later = [use.operation for value in _handed_on(carried) for use in value.uses if not _is_before(use.operation, made.owner)]
     if later:
         message = f"makes {_name(made)}, which a loop carries on as {_name(carried)}, but its old contents are used again"
         note = Note("used again here" if later[0] is not made.owner else "it is no elementwise function", later[0].location)
@@ -96,6 +96,14 @@ def _first_made(value: SSAValue) -> SSAValue:
     while isinstance(value.owner, ForOp):
         value = _start(value.owner, value)
     return value
+
+
+def _handed_on(value: SSAValue) -> Iterator[SSAValue]:
+    """`value`, and what loops that take it over in place make of it."""
+    yield value
+    for use in value.uses:
+        if isinstance(use.operation, ForOp) and value in use.operation.iter_args:
+            yield from _handed_on(use.operation.results[list(use.operation.iter_args).index(value)])
 
 
 def _start(loop: ForOp, result: SSAValue) -> SSAValue:
