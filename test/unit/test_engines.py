@@ -33,7 +33,7 @@ from ge_compiler.lowering.pipelines import module_level
 from ge_compiler.runtime.execute import Statistics, execute
 from ge_compiler.tools.api import Program
 from ge_compiler.tools.commands.summary import summary
-from ge_compiler.tools.compilation import Options, lower
+from ge_compiler.tools.compilation import Options, compile_levels, lower
 from ge_compiler.tools.gec import main
 from ge_compiler.tools.opt.pass_manager import PassManager
 
@@ -309,3 +309,10 @@ def test_a_state_is_updated_in_place_by_the_ai_cpu(x: Array) -> None:
         np.testing.assert_allclose(new, np.cumsum(s, 0), rtol=1e-6, err_msg=level)
         if level == "npu":
             assert "@CumsumD(%s) into(%s) on aicpu" in str(module)
+
+
+def test_a_text_below_ge_is_held_to_the_same() -> None:
+    module = module_of(EXP, launch("a", "Exp", "x", "aicpu"), "a")
+    with pytest.raises(CompileError, match="1 operator does not run on the AI Cores") as caught:
+        compile_levels(module, Options(fallback="error"))
+    assert caught.value.notes[0].message.startswith("Exp ×1 on aicpu at engines.mlir:")
