@@ -29,6 +29,15 @@ ROWS, COLUMNS = 0, 1
 """The axes of a tile."""
 
 
+Follows = tuple[bool, bool]
+"""Whether a tile differs from row to row, and from column to column."""
+
+
+def either(all_of: Sequence[Follows]) -> Follows:
+    """Along which axes at least one of several tiles differs."""
+    return any(f[ROWS] for f in all_of), any(f[COLUMNS] for f in all_of)
+
+
 class TileSink(Protocol):
     """Where the tiles of a kernel go. A handle stands for a tile in the unified buffer."""
 

@@ -14,7 +14,7 @@ from ge_compiler.dialects.memory import DEFAULT_LAYOUT, Space, element_bytes, ti
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.types import accumulator_of, tensor_type
 from ge_compiler.lowering.tiling.attention_shape import cube_tiles, measure
-from ge_compiler.lowering.tiling.emission import Scalar, emit
+from ge_compiler.lowering.tiling.emission import COLUMNS, ROWS, Follows, Scalar, either, emit
 from ge_compiler.lowering.tiling.matmul import Side
 from ge_compiler.lowering.tiling.shapes import TileShape
 from ge_compiler.lowering.tiling.turned import is_turned
@@ -33,6 +33,7 @@ class Held:
     first: int
     last: int
     slots: int = 1
+    follows: Follows = (True, True)
 
     @property
     def bytes(self) -> int:
@@ -108,19 +109,22 @@ class Recorder:
         return rows, columns
 
     def load(self, argument: BlockArgument, window: Window) -> Held:
-        shape = self.room((window.follows(-2), window.follows(-1)))
+        follows = window.follows(-2), window.follows(-1)
+        shape = self.room(follows)
         element, label = tensor_type(argument).get_element_type(), argument.name_hint or "x"
         if not is_turned(window):
-            return self.brought(label, shape, element)
-        return self.new(label, shape, element, [self.brought(label, (shape[1], shape[0]), element)])
+            return _following(self.brought(label, shape, element), follows)
+        return _following(self.new(label, shape, element, [self.brought(label, (shape[1], shape[0]), element)]), follows)
 
     def load_rows(self, argument: BlockArgument, window: Window, indices: Held, follows: bool) -> Held:
-        made = self.brought(argument.name_hint or "x", self.room((follows, window.follows(-1))), tensor_type(argument).get_element_type())
+        along = follows, window.follows(-1)
+        made = self.brought(argument.name_hint or "x", self.room(along), tensor_type(argument).get_element_type())
         self._read([indices])
-        return made
+        return _following(made, along)
 
     def iota(self, element: Attribute, offset: int, strides: tuple[int, ...]) -> Held:
-        return self.new("iota", self.room((strides[-2] != 0, strides[-1] != 0)), element, [])
+        follows = strides[-2] != 0, strides[-1] != 0
+        return _following(self.new("iota", self.room(follows), element, []), follows)
 
     def accumulator(self) -> Held:
         anchor = self.domain.anchor
@@ -138,26 +142,25 @@ class Recorder:
     def apply(self, name: str, *operands: Held, scalar: float | None = None) -> Held:
         rows, columns = (max(sizes) for sizes in zip(*(x.shape for x in operands), strict=True))
         element = i1 if FUNCTIONS[name].is_predicate else operands[-1].element
-        return self.computed(name, (rows, columns), element, operands)
+        return _following(self.computed(name, (rows, columns), element, operands), either([x.follows for x in operands]))
 
     def function(self, name: str, operands: list[Held], scalar: Scalar | None) -> Held:
         return expand(self, name, operands)
 
     def cast(self, x: Held, element: Attribute) -> Held:
-        return self.new(f"{x.label}_{element}", x.shape, element, [x])
+        return _following(self.new(f"{x.label}_{element}", x.shape, element, [x]), x.follows)
 
     def full(self, value: Scalar) -> Held:
-        return self.new("full", (1, 1), value.type, [])
+        return _following(self.new("full", (1, 1), value.type, []), (False, False))
 
     def initial(self, kind: str, element: Attribute, follows: tuple[bool, bool]) -> Held:
-        return self.new(kind, self.room(follows), element, [])
+        return _following(self.new(kind, self.room(follows), element, []), follows)
 
     def reduce(self, kind: str, x: Held, axis: int) -> Held:
-        if x.shape[axis] != self.shape.part[axis]:
-            follows = [axis == other or size == room for other, (size, room) in enumerate(zip(x.shape, self.shape.part, strict=True))]
-            x = self.new("repeated", self.room(follows), x.element, [x])
-        rows, columns = (1 if axis == other else size for other, size in enumerate(x.shape))
-        return self.new(kind, (rows, columns), x.element, [x])
+        rows, columns = x.follows
+        x = self._repeated(x, (rows or axis == ROWS, columns or axis == COLUMNS))
+        shape = (1, x.shape[1]) if axis == ROWS else (x.shape[0], 1)
+        return _following(self.new(kind, shape, x.element, [x]), (rows and axis != ROWS, columns and axis != COLUMNS))
 
     def loops(self, groups: Sequence[int], carried: list[Held], body: Callable[[list[Held]], list[Held]]) -> list[Held]:
         before, start = list(self.held), self.step
@@ -197,9 +200,15 @@ class Recorder:
         return rows, columns
 
     def _repeated(self, x: Held, follows: tuple[bool, bool]) -> Held:
-        if x.shape == self.room(follows) and not self.shape.may_have_none(follows):
+        wanted = either([x.follows, follows])
+        if not self.shape.is_more(x.follows, wanted):
             return x
-        return self.new("repeated", self.room(follows), x.element, [x])
+        return _following(self.new("repeated", self.room(wanted), x.element, [x]), wanted)
+
+
+def _following(x: Held, follows: Follows) -> Held:
+    x.follows = follows
+    return x
 
 
 def of_anchor(domain: Domain, shape: TileShape) -> list[Held]:

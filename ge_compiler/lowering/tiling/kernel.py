@@ -23,7 +23,7 @@ from ge_compiler.dialects.types import tensor_type
 from ge_compiler.lowering.tiling.attention import AttentionLoops, Operands, Queries
 from ge_compiler.lowering.tiling.attention_block import Facts
 from ge_compiler.lowering.tiling.attention_shape import AttentionShape
-from ge_compiler.lowering.tiling.emission import Scalar, emit
+from ge_compiler.lowering.tiling.emission import COLUMNS, ROWS, Follows, Scalar, either, emit
 from ge_compiler.lowering.tiling.matmul import MatmulLoops, Span
 from ge_compiler.lowering.tiling.shapes import TileShape, tile_shape
 from ge_compiler.lowering.tiling.turned import is_turned, turned
@@ -53,6 +53,7 @@ class KernelWriter:
         for i, out in enumerate(self.outputs):
             out.name_hint = "out" if len(self.outputs) == 1 else f"out{i}"
         self.writer = Writer(entry, entry, kernel.location)
+        self.follows = {}
         self.views: dict[tuple[SSAValue, int, tuple[tuple[int, int], ...]], SSAValue] = {}
         self.updated = {kernel.body.block.args[i] for i in fused.updated_inputs(kernel)}
 
@@ -62,6 +63,8 @@ class KernelWriter:
     extents: tuple[Index, Index]
     lane_starts: tuple[Index, Index]
     lane_extents: tuple[Index, Index]
+    follows: dict[SSAValue, Follows]
+    """Along which axes tiles differ from row to row and from column to column; where nothing is said, along both."""
     known_offsets: list[Index] | None = None
     """Where the lane's part lies, once somebody has asked in this block."""
     partials: SSAValue
@@ -187,7 +190,9 @@ class KernelWriter:
             dims, offsets, valid, shape = turned(dims), turned(offsets), turned(valid), turned(shape)
         type_ = on_chip(shape, tensor_type(argument).get_element_type(), Space.UB)
         loaded = self.writer.value(tile.LoadOp(self.view(source, window.offset, dims), offsets, valid, type_), argument.name_hint)
-        return self.writer.value(tile.TransposeOp(loaded), argument.name_hint) if is_turned(window) else loaded
+        if is_turned(window):
+            loaded = self.writer.value(tile.TransposeOp(loaded), argument.name_hint)
+        return self._following(loaded, follows)
 
     def load_rows(self, argument: BlockArgument, window: Window, indices: SSAValue, follows: bool) -> SSAValue:
         assert window.entries is not None
@@ -197,13 +202,13 @@ class KernelWriter:
         along = follows, window.follows(-1)
         type_ = on_chip(self._room(along), tensor_type(argument).get_element_type(), Space.UB)
         load = tile.LoadRowsOp(source, indices, [*offsets[:-2], offsets[-1]], self._valid(along), type_)
-        return self.writer.value(load, argument.name_hint)
+        return self._following(self.writer.value(load, argument.name_hint), along)
 
     def iota(self, element: Attribute, offset: int, strides: tuple[int, ...]) -> SSAValue:
         base = self.number(offset, strides, self.lane_offsets())
         follows = strides[-2] != 0, strides[-1] != 0
         type_ = on_chip(self._room(follows), element, Space.UB)
-        return self.writer.value(tile.IotaOp(base, strides[-2:], self._valid(follows), type_), "iota")
+        return self._following(self.writer.value(tile.IotaOp(base, strides[-2:], self._valid(follows), type_), "iota"), follows)
 
     def number(self, offset: int, strides: tuple[int, ...], places: Sequence[Index]) -> Index:
         """A number that grows along each group of the domain, at a place in each."""
@@ -218,30 +223,34 @@ class KernelWriter:
         shape = [max(dims) for dims in zip(*(t.get_shape() for t in types), strict=True)]
         element = i1 if FUNCTIONS[name].is_predicate else types[-1].get_element_type()
         properties = {} if scalar is None else {"scalar": scalar}
-        result = on_chip(shape, element, Space.UB)
-        return self.writer.value(tile.ELEMENTWISE[name].create(operands=operands, result_types=[result], properties=properties), name)
+        op = tile.ELEMENTWISE[name].create(operands=operands, result_types=[on_chip(shape, element, Space.UB)], properties=properties)
+        return self._following(self.writer.value(op, name), either([self._follows(x) for x in operands]))
 
     def cast(self, x: SSAValue, element: Attribute) -> SSAValue:
-        return self.writer.value(
-            tile.CastOp(x, on_chip(tensor_type(x).get_shape(), element, Space.UB)), f"{x.name_hint or 'tile'}_{element}"
-        )
+        cast = tile.CastOp(x, on_chip(tensor_type(x).get_shape(), element, Space.UB))
+        return self._following(self.writer.value(cast, f"{x.name_hint or 'tile'}_{element}"), self._follows(x))
 
     def full(self, value: Scalar) -> SSAValue:
-        return self.writer.value(tile.FullOp(value, [1, 1], on_chip([1, 1], value.type, Space.UB)), "full")
+        made = self.writer.value(tile.FullOp(value, [1, 1], on_chip([1, 1], value.type, Space.UB)), "full")
+        return self._following(made, (False, False))
 
     def initial(self, kind: str, element: Attribute, follows: tuple[bool, bool]) -> SSAValue:
         number = identity(kind, element)
         value = FloatAttr(number, element) if isinstance(number, float) else IntegerAttr(number, element)  # pyright: ignore
-        return self.writer.value(tile.FullOp(value, self._valid(follows), on_chip(self._room(follows), element, Space.UB)), kind)
+        full = tile.FullOp(value, self._valid(follows), on_chip(self._room(follows), element, Space.UB))
+        return self._following(self.writer.value(full, kind), follows)
 
     def reduce(self, kind: str, x: SSAValue, axis: int) -> SSAValue:
-        shape = list(tensor_type(x).get_shape())
-        if shape[axis] != self.shape.part[axis]:
-            follows = [size == room for size, room in zip(shape, self.shape.part, strict=True)]
-            follows[axis] = True
-            wide = on_chip(self._room(follows), tensor_type(x).get_element_type(), Space.UB)
-            x = self.writer.value(tile.BroadcastOp(x, self._valid(follows), wide), "repeated")
-        return self.writer.value(tile.ReduceOp(x, kind, axis), kind)
+        rows, columns = self._follows(x)
+        x = self._repeated(x, (rows or axis == ROWS, columns or axis == COLUMNS))
+        return self._following(self.writer.value(tile.ReduceOp(x, kind, axis), kind), (rows and axis != ROWS, columns and axis != COLUMNS))
+
+    def _follows(self, x: SSAValue) -> Follows:
+        return self.follows.get(x, (True, True))
+
+    def _following(self, x: SSAValue, follows: Follows) -> SSAValue:
+        self.follows[x] = follows
+        return x
 
     def loops(self, groups: Sequence[int], carried: list[SSAValue], body: Callable[[list[SSAValue]], list[SSAValue]]) -> list[SSAValue]:
         if not groups:
@@ -253,6 +262,7 @@ class KernelWriter:
         block.args[0].name_hint = {-2: "m0", -1: "n0"}.get(axis, f"r{group}")
         for inner, outer in zip(block.args[1:], carried, strict=True):
             inner.name_hint = outer.name_hint
+            self.follows[inner] = self._follows(outer)
         before = list(self.offsets), self.extents, self.lane_extents, self.known_offsets
         lower, upper, by = (self.writer.index(v) for v in (0, size, step))
         with self.writer.inside(block):
@@ -262,6 +272,7 @@ class KernelWriter:
         results = self.writer.add(scf.ForOp(lower, upper, by, carried, block)).results
         for result, outer in zip(results, carried, strict=True):
             result.name_hint = outer.name_hint
+            self.follows[result] = self._follows(outer)
         return list(results)
 
     def _enter(self, axis: int, size: int, step: int, index: SSAValue) -> None:
@@ -303,10 +314,11 @@ class KernelWriter:
 
     def _repeated(self, x: SSAValue, follows: tuple[bool, bool]) -> SSAValue:
         """A tile as large as the lane's part along the given axes."""
-        type_, room = tensor_type(x), tuple(self._room(follows))
-        if type_.get_shape() == room and not self.shape.may_have_none(follows):
+        wanted = either([self._follows(x), follows])
+        if not self.shape.is_more(self._follows(x), wanted):
             return x
-        return self.writer.value(tile.BroadcastOp(x, self._valid(follows), on_chip(room, type_.get_element_type(), Space.UB)), "repeated")
+        wide = on_chip(self._room(wanted), tensor_type(x).get_element_type(), Space.UB)
+        return self._following(self.writer.value(tile.BroadcastOp(x, self._valid(wanted), wide), "repeated"), wanted)
 
     def _room(self, follows: Sequence[bool]) -> list[int]:
         return [room if f else 1 for room, f in zip(self.shape.part, follows, strict=True)]

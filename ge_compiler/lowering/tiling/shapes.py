@@ -48,9 +48,13 @@ class TileShape:
         share = [size if axis != self.lane_axis else -(-size // self.lanes) for axis, size in enumerate(self.matrix)]
         return share[0], share[1]
 
-    def may_have_none(self, follows: tuple[bool, bool]) -> bool:
-        """Whether a lane's part along the given axes may be nothing where a tile of that room has a row or column in every lane."""
-        return self.lanes > 1 and follows[self.lane_axis] and self.part[self.lane_axis] == 1
+    def is_more(self, have: tuple[bool, bool], wanted: tuple[bool, bool]) -> bool:
+        """Whether a tile that follows the axes `wanted` is another one than a tile that follows `have`.
+
+        Where a lane has room for one row or column, it may still have none; a tile that does not follow that axis has one in every lane.
+        """
+        new = [axis for axis in (0, 1) if wanted[axis] and not have[axis]]
+        return any(self.part[axis] > 1 or (self.lanes > 1 and axis == self.lane_axis) for axis in new)
 
     def grid(self, domain: Domain) -> tuple[int, ...]:
         """Tiles along each point of the domain, its rows and its columns; what is reduced is one tile, or a loop of its own."""
