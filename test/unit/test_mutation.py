@@ -37,10 +37,17 @@ func.func @main(%x: tensor<300x40xf16>, %y: tensor<300x40xf16>) -> tensor<300x40
   func.return %1 : tensor<300x40xf16>
 }
 """
+SOFTMAX = """
+func.func @main(%x: tensor<70x50xf16>) -> tensor<70x50xf16> {
+  %0 = ge.SoftmaxV2 %x {axes = array<i64: 1>} : (tensor<70x50xf16>) -> tensor<70x50xf16>
+  func.return %0 : tensor<70x50xf16>
+}
+"""
 MODELS = {
     "mlp": (MLP, ("MatMulV2Relu=m:16,n:32,k:32,k0:16",)),
     "split-k": (SPLIT_K, ("MatMulV2=m:16,n:32,k:32,k0:16,splits:4",)),
     "elementwise": (ELEMENTWISE, ("AddAbs=m:4,n:40",)),
+    "softmax": (SOFTMAX, ("SoftmaxV2=m:4,n:16",)),
 }
 
 
@@ -84,7 +91,7 @@ def test_what_the_compiler_writes(model: str, target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("model", ["mlp", "elementwise"])
+@pytest.mark.parametrize("model", ["mlp", "elementwise", "softmax"])
 def test_what_the_compiler_writes_does_not_depend_on_the_order(model: str, target: str) -> None:
     for kernel in kernels(compiled(model, target)):
         assert not Bench(kernel, target_of(compiled(model, target)), orders=10).is_harmful(kernel)
