@@ -83,7 +83,7 @@ def _path(value: SSAValue, carried: SSAValue, body: Block) -> list[SSAValue] | N
         return _path(start, carried, body) if _is_last_use(op, start) else None
     if not isinstance(op, TileElementwiseOp) or op.slot_count > 1:
         return None
-    for operand in elementwise_operands(op):
+    for operand in dict.fromkeys(elementwise_operands(op)):
         if operand.type == value.type and _is_last_use(op, operand):
             path = _path(operand, carried, body)
             if path is not None:
