@@ -113,3 +113,93 @@ builtin.module {
 }"""
     x, s, t, u = (np.random.default_rng(i).standard_normal((8, 8)).astype(np.float32) for i in range(4))
     _check(text, [x, s, t, u], [s.T, np.maximum(u, 0), np.maximum(t, 0)], target)
+
+
+A, B, X = np.arange(4, dtype=np.float32), np.arange(4, dtype=np.float32) - 9, np.ones(2, np.float32)
+M = np.arange(40, dtype=np.float32).reshape(5, 8)
+SIGNATURE = "%a: tensor<4xf32> {{ge.updated_by = {} : i64}}"
+CASES: dict[str, tuple[str, list[Array], list[Array]]] = {
+    "a number": (
+        """func.func @main(%n: tensor<i64> {ge.updated_by = 0 : i64}) -> tensor<i64> {
+        %0 = ge.Adds %n {value = 1 : i64} : (tensor<i64>) -> tensor<i64>
+        func.return %0 : tensor<i64> }""",
+        [np.array(7, dtype=np.int64)],
+        [np.array(8, dtype=np.int64)],
+    ),
+    "nothing": (
+        """func.func @main(%n: tensor<0x3xf32> {ge.updated_by = 0 : i64}) -> tensor<0x3xf32> {
+        %0 = ge.Adds %n {value = 1.0 : f32} : (tensor<0x3xf32>) -> tensor<0x3xf32>
+        func.return %0 : tensor<0x3xf32> }""",
+        [np.zeros((0, 3), np.float32)],
+        [np.zeros((0, 3), np.float32)],
+    ),
+    "one value for two states": (
+        f"""func.func @main({SIGNATURE.format(0)}, %b: tensor<4xf32> {{ge.updated_by = 1 : i64}}) -> (tensor<4xf32>, tensor<4xf32>) {{
+        %0 = ge.Add %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+        func.return %0, %0 : tensor<4xf32>, tensor<4xf32> }}""",
+        [A, B],
+        [A + B, A + B],
+    ),
+    "states that change places": (
+        f"""func.func @main({SIGNATURE.format(1)}, %b: tensor<4xf32> {{ge.updated_by = 0 : i64}}) -> (tensor<4xf32>, tensor<4xf32>) {{
+        func.return %a, %b : tensor<4xf32>, tensor<4xf32> }}""",
+        [A, B],
+        [A, B],
+    ),
+    "old and new contents": (
+        f"""func.func @main({SIGNATURE.format(1)}) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {{
+        %0 = ge.Relu %a : (tensor<4xf32>) -> tensor<4xf32>
+        func.return %a, %0, %0 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32> }}""",
+        [B],
+        [B, np.maximum(B, 0), np.maximum(B, 0)],
+    ),
+    "another engine": (
+        f"""func.func @main({SIGNATURE.format(0)}) -> tensor<4xf32> {{
+        %0 = ge.CumsumD %a {{axis = 0 : i64}} : (tensor<4xf32>) -> tensor<4xf32>
+        func.return %0 : tensor<4xf32> }}""",
+        [A],
+        [np.cumsum(A)],
+    ),
+    "a window and the whole": (
+        f"""func.func @main(%x: tensor<2xf32>, {SIGNATURE.format(0)}) -> (tensor<4xf32>, tensor<4xf32>) {{
+        %0 = ge.StridedSliceAssignD %a, %x {{begin = array<i64: 1>, strides = array<i64: 2>}}
+          : (tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>
+        %1 = ge.Muls %0 {{value = 3.0 : f32}} : (tensor<4xf32>) -> tensor<4xf32>
+        func.return %1, %0 : tensor<4xf32>, tensor<4xf32> }}""",
+        [X, A],
+        [np.array([0, 3, 6, 3], np.float32), np.array([0, 1, 2, 1], np.float32)],
+    ),
+    "an input that is no state": (
+        """func.func @main(%x: tensor<2xf32>, %a: tensor<4xf32>) -> tensor<4xf32> {
+        %0 = ge.StridedSliceAssignD %a, %x {begin = array<i64: 1>, strides = array<i64: 2>}
+          : (tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>
+        func.return %0 : tensor<4xf32> }""",
+        [X, A],
+        [np.array([0, 1, 2, 1], np.float32)],
+    ),
+    "overlapping windows of one state": (
+        f"""func.func @main({SIGNATURE.format(0)}) -> tensor<4xf32> {{
+        %0 = ge.StridedSliceD %a {{begin = array<i64: 0>, end = array<i64: 3>, strides = array<i64: 1>}} : (tensor<4xf32>) -> tensor<3xf32>
+        %1 = ge.StridedSliceAssignD %a, %0 {{begin = array<i64: 1>, strides = array<i64: 1>}}
+          : (tensor<4xf32>, tensor<3xf32>) -> tensor<4xf32>
+        func.return %1 : tensor<4xf32> }}""",
+        [A],
+        [np.array([0, 0, 1, 2], np.float32)],
+    ),
+    "halves that change places": (
+        """func.func @main(%a: !m {ge.updated_by = 0 : i64}) -> !m {
+        %0 = ge.StridedSliceD %a {begin = array<i64: 0, 4>, end = array<i64: 5, 8>, strides = array<i64: 1, 1>} : (!m) -> tensor<5x4xf32>
+        %1 = ge.StridedSliceD %a {begin = array<i64: 0, 0>, end = array<i64: 5, 4>, strides = array<i64: 1, 1>} : (!m) -> tensor<5x4xf32>
+        %2 = ge.ConcatD %0, %1 {concat_dim = 1 : i64} : (tensor<5x4xf32>, tensor<5x4xf32>) -> !m
+        func.return %2 : !m }""",
+        [M],
+        [np.roll(M, 4, axis=1)],
+    ),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("case", CASES)
+def test_corners(case: str, target: str) -> None:
+    function, inputs, expected = CASES[case]
+    _check(f"!m = tensor<5x8xf32>\nbuiltin.module {{ {function} }}", inputs, expected, target)
