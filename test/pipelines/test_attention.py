@@ -60,6 +60,8 @@ class Case:
     blocked: float = -np.inf
     """What a float mask adds where it blocks."""
     seed: int = 0
+    layout: str = "plain"
+    """`plain`, `beside` (heads lie beside each other, as projections leave them) or `turned` (queries and keys are columns)."""
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
@@ -70,7 +72,7 @@ class Case:
         random, dtype = np.random.default_rng(self.seed), DTYPES[self.dtype][0]
         made = [random.standard_normal(shape).astype(np.float32) for shape in self.shapes]
         made[0] *= self.size
-        arrays: list[Array] = [x.astype(dtype) for x in made]
+        arrays: list[Array] = [np.ascontiguousarray(self.stored(x.astype(dtype))) for x in made]
         if self.mask is not None:
             b, h, *_ = self.shapes[0]
             shape = [1 if i in self.repeated else n for i, n in enumerate((b, h, self.sq, self.sk))]
@@ -81,19 +83,54 @@ class Case:
             arrays.append(keep if self.mask == "bool" else added.astype(DTYPES[self.mask][0]))
         return arrays
 
+    def stored(self, x: Array) -> Array:
+        """An array as it lies in memory."""
+        if self.layout == "beside":
+            return x.swapaxes(1, 2).reshape(x.shape[0], x.shape[2], x.shape[1] * x.shape[3])
+        return x.swapaxes(2, 3) if self.layout == "turned" else x
+
+    def viewed(self, x: Array, shape: tuple[int, ...]) -> Array:
+        """A stored array as heads of rows."""
+        b, h, s, d = shape
+        if self.layout == "beside":
+            return x.reshape(b, s, h, d).swapaxes(1, 2)
+        return x.swapaxes(2, 3) if self.layout == "turned" else x
+
+    def views(self, name: str, shape: tuple[int, ...]) -> list[str]:
+        """The operators that make heads of rows of a stored array."""
+        b, h, s, d = shape
+        stored, heads, made = _type((b, s, h * d), self.dtype), _type((b, s, h, d), self.dtype), _type(shape, self.dtype)
+        if self.layout == "beside":
+            return [
+                f"  %{name}2 = ge.Reshape %{name} : ({stored}) -> {heads}",
+                f"  %{name}1 = ge.TransposeD %{name}2 {{perm = array<i64: 0, 2, 1, 3>}} : ({heads}) -> {made}",
+            ]
+        columns = _type((b, h, d, s), self.dtype)
+        return [f"  %{name}1 = ge.TransposeD %{name} {{perm = array<i64: 0, 1, 3, 2>}} : ({columns}) -> {made}"]
+
     def text(self) -> str:
         types = [_type(shape, self.dtype) for shape in self.shapes]
         names = ["%q", "%k", "%v"]
+        lines: list[str] = []
+        given = list(types)
+        if self.layout != "plain":
+            given = [_type(self.stored(np.empty(shape)).shape, self.dtype) for shape in self.shapes]
+            lines = [line for name, shape in zip("qkv", self.shapes, strict=True) for line in self.views(name, shape)]
+        operands = [name if self.layout == "plain" else f"{name}1" for name in names]
         if self.mask is not None:
             mask = self.inputs()[3]
             names.append("%mask")
-            types.append(_type(mask.shape, "i1" if self.mask == "bool" else self.mask))
+            operands.append("%mask")
+            for all_types in (types, given):
+                all_types.append(_type(mask.shape, "i1" if self.mask == "bool" else self.mask))
         result = _type((*self.shapes[0][:-1], self.dv), self.dtype)
-        arguments = ", ".join(f"{n}: {t}" for n, t in zip(names, types, strict=True))
+        arguments = ", ".join(f"{n}: {t}" for n, t in zip(names, given, strict=True))
         flags = f"scale_value = {self.scale} : f32{', is_causal' if self.causal else ''}"
+        views = "\n".join(lines)
         return f"""module attributes {{ge.target = "{self.chip}"}} {{
 func.func @main({arguments}) -> {result} {{
-  %0 = ge.FlashAttentionScore {", ".join(names)} {{{flags}}} : ({", ".join(types)}) -> {result}
+{views}
+  %0 = ge.FlashAttentionScore {", ".join(operands)} {{{flags}}} : ({", ".join(types)}) -> {result}
   func.return %0 : {result}
 }}
 }}"""
@@ -113,7 +150,7 @@ func.func @main({arguments}) -> {result} {{
 
     def truth(self, arrays: list[Array]) -> Array:
         """In f64, with the whole matrix of scores."""
-        q, k, v = (x.astype(np.float64) for x in arrays[:3])
+        q, k, v = (self.viewed(x.astype(np.float64), shape) for x, shape in zip(arrays, self.shapes, strict=False))
         k, v = (np.repeat(x, self.shared, axis=1) for x in (k, v))
         scores = q @ k.swapaxes(-1, -2) * np.float64(np.float32(self.scale))
         keep, added = self.seen(arrays)
@@ -128,7 +165,7 @@ func.func @main({arguments}) -> {result} {{
     def eager(self, arrays: list[Array]) -> Array:
         """PyTorch, on the CPU, in the dtype of the case."""
         dtype = DTYPES[self.dtype][1]
-        q, k, v = (_tensor(x).to(dtype) for x in arrays[:3])
+        q, k, v = (_tensor(self.viewed(x, shape)).to(dtype) for x, shape in zip(arrays, self.shapes, strict=False))
         keep, added = self.seen(arrays)
         mask = None if keep is None else torch.tensor(keep.tolist(), dtype=torch.bool).reshape(keep.shape)
         if added is not None:
@@ -197,6 +234,7 @@ def cases(draw: Any) -> Case:
         size=draw(st.sampled_from([1.0, 1.0, 10.0])),
         blocked=draw(st.sampled_from([-np.inf, -1e4])),
         seed=draw(st.integers(0, 2**16)),
+        layout=draw(st.sampled_from(["plain", "beside", "turned"])),
     )
 
 
@@ -252,6 +290,8 @@ ORDINARY = {
     "equal scores": Case(size=0.0),
     "a negative scale": Case(scale=-0.5),
     "no scale": Case(scale=0.0),
+    "heads beside each other": Case(layout="beside", heads=3, shared=2, causal=True),
+    "queries and keys as columns": Case(layout="turned", sk=40, dv=24),
 }
 
 

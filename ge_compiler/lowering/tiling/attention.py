@@ -18,7 +18,8 @@ from ge_compiler.dialects.memory import Space
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.types import tensor_type
 from ge_compiler.lowering.tiling.attention_block import Facts, emit_block, emit_result, emit_start
-from ge_compiler.lowering.tiling.attention_shape import AttentionShape, matrix_strides
+from ge_compiler.lowering.tiling.attention_shape import AttentionShape, is_turned_matrix, matrix_strides
+from ge_compiler.lowering.tiling.turned import turned
 from ge_compiler.lowering.tiling.writer import Index, Writer, on_chip
 from ge_compiler.transforms.iteration.domain import Domain
 
@@ -32,6 +33,8 @@ class Matrices:
 
     source: SSAValue
     points: tuple[Index, ...]
+    turned: bool = False
+    """Whether rows, and not columns, lie one behind the other: then the source has them as columns."""
 
     @property
     def element(self) -> Attribute:
@@ -74,7 +77,8 @@ class Operands:
                 # Without elements there are no strides to tell what is repeated, and nothing is read.
                 dims = [*dims[:-2], *((n, 1) for n in _sizes(domain, number)[-2:])]
             points = tuple(o if s else 0 for o, s in zip(offsets[:-2], strides, strict=False))
-            found.append(Matrices(view(argument, window.offset, dims), points))
+            is_turned = number < 3 and is_turned_matrix(domain, number)
+            found.append(Matrices(view(argument, window.offset, turned(dims) if is_turned else dims), points, is_turned))
         q, k, v, *mask = found
         return Operands(q, k, v, mask[0] if mask else None)
 
@@ -84,6 +88,14 @@ def _sizes(domain: Domain, number: int) -> list[int]:
     d, keys = (group.size for group in domain.inner)
     rows, columns = domain.sizes[-2:]
     return [*domain.sizes[:-2], *((rows, d), (keys, d), (keys, columns), (rows, keys))[number]]
+
+
+@dataclass(frozen=True)
+class Side:
+    """An operand of a product in L1, and whether it lies there the other way round."""
+
+    tile: SSAValue
+    transposed: bool
 
 
 @dataclass
@@ -145,7 +157,8 @@ class AttentionLoops:
     def scores(self) -> SSAValue:
         d = self.shape.d
         keys = self._load(self.operands.k, self._index, [self._keys, d], [self.shape.keys, d], "k")
-        return self._to_lanes(self._multiply(self._queries, keys, (d, d), (self._keys, self.shape.keys), "s"), self._keys, "s")
+        sides = Side(self._queries, self.operands.q.turned), Side(keys, not self.operands.k.turned)
+        return self._to_lanes(self._multiply(*sides, (d, d), (self._keys, self.shape.keys), "s"), self._keys, "s")
 
     def mask(self) -> SSAValue:
         mask = self.operands.mask
@@ -186,13 +199,18 @@ class AttentionLoops:
     def product(self, weights: SSAValue) -> SSAValue:
         keys, dv = (self._keys, self.shape.keys), self.shape.dv
         values = self._load(self.operands.v, self._index, [self._keys, dv], [self.shape.keys, dv], "v")
-        return self._to_lanes(self._multiply(self._assemble(weights), values, keys, (dv, dv), "pv"), dv, "pv")
+        sides = Side(self._assemble(weights), transposed=False), Side(values, self.operands.v.turned)
+        return self._to_lanes(self._multiply(*sides, keys, (dv, dv), "pv"), dv, "pv")
 
     # ---- between the cube and the lanes -------------------------------------------------------------------------------
 
     def _load(self, matrices: Matrices, row: Index, valid: Sequence[Index], room: Sequence[int], name: str) -> SSAValue:
-        type_ = on_chip(room, matrices.element, Space.L1)
-        return self.writer.value(tile.LoadOp(matrices.source, [*matrices.points, row, 0], valid, type_), name)
+        """Rows of matrices in L1, as they lie in memory."""
+        place: Sequence[Index] = [row, 0]
+        if matrices.turned:
+            place, valid, room = turned(place), turned(valid), turned(room)
+        load = tile.LoadOp(matrices.source, [*matrices.points, *place], valid, on_chip(room, matrices.element, Space.L1))
+        return self.writer.value(load, name)
 
     def _assemble(self, weights: SSAValue) -> SSAValue:
         """All lanes' weights in L1."""
@@ -225,14 +243,14 @@ class AttentionLoops:
 
     # ---- the cube -----------------------------------------------------------------------------------------------------
 
-    def _multiply(self, a: SSAValue, b: SSAValue, inner: tuple[Index, int], columns: tuple[Index, int], name: str) -> SSAValue:
-        """a·b, or a·bᵀ for scores, summed in steps of k0; `inner` and `columns` are valid extents and the room for them."""
+    def _multiply(self, a: Side, b: Side, inner: tuple[Index, int], columns: tuple[Index, int], name: str) -> SSAValue:
+        """a·b, summed in steps of k0; `inner` and `columns` are valid extents and the room for them."""
         (length, room), (extent, width) = inner, columns
-        step, transposed = max(1, min(self.shape.k0, room)), name == "s"
+        step = self.shape.step(room)
 
         def product(at: Index, valid: Index, accumulator: SSAValue, first: SSAValue) -> SSAValue:
             a0 = self._move(a, [0, at], [self.rows.extent, valid], [self.shape.rows, step], Space.L0A)
-            b0 = self._move(b, [at, 0], [valid, extent], [step, width], Space.L0B, transposed)
+            b0 = self._move(b, [at, 0], [valid, extent], [step, width], Space.L0B)
             return self.writer.value(tile.MmadOp(a0, b0, accumulator, first), name)
 
         empty = self.writer.value(tile.UndefOp(on_chip([self.shape.rows, width], f32, Space.L0C)), "undef")
@@ -254,9 +272,7 @@ class AttentionLoops:
             self.writer.add(scf.YieldOp(product(index, valid, accumulator, first)))
         return self.writer.value(scf.ForOp(lower, upper, by, [start], block), "acc")
 
-    def _move(
-        self, x: SSAValue, offsets: list[Index], valid: list[Index], room: list[int], space: Space, transposed: bool = False
-    ) -> SSAValue:
-        type_ = on_chip(room, tensor_type(x).get_element_type(), space)
-        flags = ["transpose"] if transposed else []
-        return self.writer.value(tile.MoveOp(x, offsets[::-1] if transposed else offsets, valid, type_, flags=flags), space.value[-1] + "0")
+    def _move(self, side: Side, offsets: list[Index], valid: list[Index], room: list[int], space: Space) -> SSAValue:
+        type_ = on_chip(room, tensor_type(side.tile).get_element_type(), space)
+        place, flags = (turned(offsets), ["transpose"]) if side.transposed else (offsets, [])
+        return self.writer.value(tile.MoveOp(side.tile, place, valid, type_, flags=flags), space.value[-1] + "0")

@@ -130,6 +130,12 @@ def matrix_strides(window: Window) -> tuple[tuple[int, int], ...]:
     return (rows, d), (keys, d), (keys, columns), (rows, keys)
 
 
+def is_turned_matrix(domain: Domain, number: int) -> bool:
+    """Whether the rows of an operand of the products, and not its columns, lie one behind the other."""
+    row, column = matrix_strides(domain.operand(number)[1])[number]
+    return row == 1 and column > 1
+
+
 def measure(recorder: TileRecorder, domain: Domain, shape: TileShape) -> Any:
     """Records the tiles of the unified buffer, from the start to the handle of the result."""
     assert isinstance(domain.anchor, AttentionOp)
@@ -159,8 +165,9 @@ def cube_tiles(domain: Domain, tile_shape: TileShape) -> Iterator[CubeTile]:
     assert isinstance(domain.anchor, AttentionOp)
     shape, facts = AttentionShape.of(domain, tile_shape), Facts.of(domain.anchor)
     rows, keys, d, dv = shape.rows, shape.keys, shape.d, shape.dv
-    for label, size in (("q", (rows, d)), ("k", (keys, d)), ("v", (keys, dv)), ("p", (rows, keys))):
-        yield CubeTile(label, Space.L1, size, facts.element, 0, 1, shape.l1)
+    for number, (label, size) in enumerate((("q", (rows, d)), ("k", (keys, d)), ("v", (keys, dv)), ("p", (rows, keys)))):
+        is_turned = label != "p" and is_turned_matrix(domain, number)
+        yield CubeTile(label, Space.L1, (size[1], size[0]) if is_turned else size, facts.element, 0, 1, shape.l1)
     for product, (name, room, columns) in enumerate((("s", d, keys), ("pv", keys, dv))):
         # With two slots a tile is there for the next block too.
         span = (product, product) if shape.l0 == 1 else (0, 1)
