@@ -8,7 +8,7 @@ its old contents; a kernel may read an element of it before it writes that eleme
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, FlatSymbolRefAttrConstr, MemRefType, StringAttr, SymbolRefAttr, TensorType
 from xdsl.dialects.func import FuncOp
@@ -23,7 +23,7 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import SymbolTable
+from xdsl.traits import SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ge_compiler.dialects.diagnostics import Note
@@ -45,17 +45,27 @@ class _Launch(IRDLOperation):
 
     def kernel(self) -> FuncOp | None:
         """The function that is launched."""
-        table = self.parent_op()
-        while table is not None and not table.has_trait(SymbolTable):
-            table = table.parent_op()
-        functions = table.regions[0].block.ops if table is not None else ()
-        return next((op for op in functions if isinstance(op, FuncOp) and op.sym_name.data == self.kernel_name), None)
+        around: Operation = self
+        while (parent := around.parent_op()) is not None and not around.has_trait(SymbolOpInterface):
+            around = parent
+        return next((op for op in _nearest_first(around) if isinstance(op, FuncOp) and op.sym_name.data == self.kernel_name), None)
 
     @property
     def tied(self) -> dict[int, int]:
         """The destinations that are inputs too -> the first input that each is, both by number."""
         inputs = list(self.inputs)
         return {i: inputs.index(value) for i, value in enumerate(self.destinations) if value in inputs}
+
+
+def _nearest_first(op: Operation) -> Iterator[Operation]:
+    """The other ops of a block, those before `op` first: kernels stand between weights, of which there may be hundreds, and `@main`."""
+    before, after = op.prev_op, op.next_op
+    while before is not None:
+        yield before
+        before = before.prev_op
+    while after is not None:
+        yield after
+        after = after.next_op
 
 
 @irdl_op_definition
