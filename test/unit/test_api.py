@@ -148,8 +148,58 @@ def test_a_model_without_inputs() -> None:
     assert three == 3
 
 
+class Counter(nn.Module):
+    """Counts its calls, adds up what it gets, and doubles its input in place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: Tensor
+        self.total: Tensor
+        self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("total", torch.zeros(4, dtype=torch.float16))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        self.calls += 1
+        self.total += x
+        x.mul_(2)
+        return x + self.total, self.calls
+
+
+def test_states_persist_between_calls(tmp_path: Path) -> None:
+    model, eager, x = Counter(), Counter(), torch.tensor([1.0, 2.0, 3.0, 4.0]).half()
+    program = ge.compile(model, (x.clone(),))
+    for _ in range(2):
+        ours, theirs = x.clone(), x.clone()
+        torch.testing.assert_close(program(ours), eager(theirs), atol=0, rtol=0)
+        torch.testing.assert_close(ours, theirs, atol=0, rtol=0)
+    assert program.states["calls"] == 2
+    assert int(model.calls) == 0
+    program.save(tmp_path / "m.om")
+    loaded = ge.load(tmp_path / "m.om")
+    assert loaded.states["calls"] == 0
+    assert loaded.signature == program.signature
+    program.reset()
+    torch.testing.assert_close(loaded(x.clone()), program(x.clone()), atol=0, rtol=0)
+
+
+def test_states_may_be_read_and_written() -> None:
+    x = np.ones(4, np.float16)
+    program = ge.compile(Counter(), (torch.ones(4).half(),))
+    program.states["total"][...] = 5
+    y, calls = program(x)
+    np.testing.assert_array_equal(y, 8)
+    np.testing.assert_array_equal(x, 2)
+    calls[...] = 7
+    assert program.states["calls"] == 1
+    np.testing.assert_array_equal(program.run([x])[0], 12)
+    assert program.states["calls"] == 1
+    program.states["total"] = np.zeros(3, np.float16)
+    with pytest.raises(TypeError, match=r"state 'total' must be total=f16\[4\], got total=f16\[3\]"):
+        program(x)
+
+
 def test_tile_sizes_and_memory(model: nn.Module) -> None:
-    program = ge.compile(model, (X,), tiling={"MatMulV2Muls": {"n": 16, "k0": 16}})
+    program = ge.compile(model, (X,), tiling={"MatMulV2MulsRelu": {"n": 16, "k0": 16}})
     kernel = program.report().kernels[0]
     assert (kernel.schedule["n"], kernel.schedule["k0"]) == (16, 16)
     rows = program.memory()

@@ -31,8 +31,8 @@ class Two(nn.Module):
 
 class Unsupported(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
-        x = torch.fft.fft(x.float()).abs()
-        return torch.fft.fft(x).abs()
+        x = torch.polar(x, x).abs()
+        return torch.polar(x, x + 1).abs()
 
 
 def raises() -> nn.Module:
@@ -49,6 +49,35 @@ def number() -> int:
 
 def needs_argument(width: int) -> nn.Module:
     return nn.Linear(width, width)
+
+
+class Counter(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: Tensor
+        self.rows: Tensor
+        self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("rows", torch.zeros(10, 4))
+
+    def forward(self, x: Tensor, row: Tensor) -> Tensor:
+        self.calls += 1
+        self.rows.index_copy_(0, row, x[None])
+        return self.rows.sum(0) * self.calls
+
+
+class Nested(nn.Module):
+    def forward(self, pair: tuple[Tensor, Tensor], named: dict[str, Tensor], *rest: Tensor) -> Tensor:
+        return pair[0] @ pair[1] + named["bias"] * rest[0] - rest[1]
+
+
+class Decides(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(64, 64)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        y = self.fc(x)
+        return torch.where(y > 0.1, x, -x), y
 
 
 class Large(nn.Module):

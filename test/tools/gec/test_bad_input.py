@@ -80,10 +80,22 @@ MISTAKES = {
     "tiling beyond all bounds": (f"compile TINY --tiling MatMulV2Gelu=m:{1 << 70}", 1, r"m must be a positive integer below 2\^31, got"),
     "compare a text": ("compare m.mlir", 2, r"FILE.py:NAME \(a class or a function\) or, to compile, FILE.mlir"),
     "unsupported": (
-        "compile models.py:Unsupported --input x=f16[5,24]",
+        "compile models.py:Unsupported --input x=f32[5,24]",
         1,
-        r"UnsupportedOp aten.fft_fft.default ×2 at models.py:\d+:\d+, models.py",
+        r"UnsupportedOp aten.polar.default ×2 at models.py:\d+:\d+, models.py",
     ),
+    "star input without a number": (
+        "compile models.py:Nested --input pair.0=f16[2,4] --input pair.1=f16[4,3] --input named.bias=f16[3] --input rest=f16[3]",
+        2,
+        r"forward takes \*rest; name them rest.0, rest.1",
+    ),
+    "star inputs alone": (
+        "compile models.py:Nested --input rest.0=f16[3]",
+        2,
+        "input 'pair' is missing; it stands before",
+    ),
+    "input as a whole and in parts": ("compile TINY --input x.0=f16[3]", 2, "--input x.0: the same input is given as a whole and in parts"),
+    "input of another type than its file": ("compile models.py:Tiny --input x=f16[5,24]=@f32.npy", 2, r"f32.npy holds x=f32\[5,24\]"),
     "no folder": ("compile TINY -o none/m.om", 1, "cannot write none/m.om: there is no folder none"),
     "a folder": ("compile TINY -o .", 1, "cannot write .: Is a directory"),
     "the source": ("compile TINY -o models.py", 2, "would overwrite a source"),
@@ -118,6 +130,7 @@ def files(tmp_path: Path) -> None:
         "}\n"
     )
     np.save(tmp_path / "double.npy", np.zeros((5, 24)))
+    np.save(tmp_path / "f32.npy", np.zeros((5, 24), np.float32))
 
 
 def check(outcome_status: int, out: str, err: str, status: int, words: str) -> None:

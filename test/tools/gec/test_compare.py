@@ -37,6 +37,40 @@ def test_some_levels(gec: Gec) -> None:
     assert [row["level"] for row in result["rows"]] == ["ge", "tile"]
 
 
+def test_levels_below_the_last_one_asked_for_are_not_made(gec: Gec) -> None:
+    outcome = gec("compare", "models.py:Counter", "--input", "x=f16[4]", "--input", "row=i64[1]", "--levels", "ge")
+    assert outcome.status == 0, outcome.err
+    assert [line.split()[:2] for line in outcome.out.splitlines() if line.startswith("  ge")] == [["ge", y] for y in ("y", "calls", "rows")]
+
+
+def test_states_are_compared_at_every_level(gec: Gec) -> None:
+    outcome = gec("compare", "models.py:Counter", "--input", "x=f16[4]", "--input", "row=i64[1]", "--format=json")
+    assert outcome.status == 0, outcome.err
+    rows = json.loads(outcome.out)["rows"]
+    assert [(row["level"], row["output"]) for row in rows] == [(level, name) for level in LEVELS for name in ("y", "calls", "rows")]
+
+
+NESTED = ("pair.1=f16[4,3]", "rest.1=f16[3]", "rest.0=f16[3]", "named.bias=f16[3]", "pair.0=f16[2,4]")
+
+
+def test_inputs_nest(gec: Gec) -> None:
+    inputs = [argument for text in NESTED for argument in ("--input", text)]
+    outcome = gec("compare", "models.py:Nested", *inputs, "--levels", "ge,npu")
+    assert outcome.status == 0, outcome.err
+    assert gec("compile", "models.py:Nested", *inputs, "-o", "m.om").status == 0
+    outcome = gec("run", "m.om", "--golden", "torch")
+    assert outcome.status == 0, outcome.err
+    assert "--input 'rest.0=f16[3]' --input 'rest.1=f16[3]'" in outcome.out
+
+
+def test_close_decisions_are_left_out_and_counted(gec: Gec) -> None:
+    outcome = gec("compare", "models.py:Decides", "--input", "x=f16[256,64]", "--levels", "ge,tile", "--format=json")
+    assert outcome.status == 0, outcome.out
+    rows = json.loads(outcome.out)["rows"]
+    assert [0 < row["left_out"] < row["elements"] / 10 for row in rows] == [True, False] * 2
+    assert "left out" in gec("compare", "models.py:Decides", "--input", "x=f16[256,64]", "--levels", "ge").out
+
+
 def test_f32_may_run_in_f16_within_the_tolerance_of_f16(gec: Gec) -> None:
     outcome = gec("compare", "models.py:Tiny", "--input", "x=f32[5,24]", "--precision-mode=allow_fp32_to_fp16", "--format=json")
     assert outcome.status == 0, outcome.err

@@ -63,6 +63,20 @@ def test_outputs_are_written_in_order(gec: Gec, two: str, tmp_path: Path) -> Non
     np.testing.assert_array_equal(np.load(tmp_path / "product.npy"), ge.load(tmp_path / two)(x, y)["product"])
 
 
+def test_what_happened_to_states_is_told(gec: Gec, tmp_path: Path) -> None:
+    np.save(tmp_path / "row.npy", np.array([3]))
+    arguments = ("models.py:Counter", "--input", "x=f16[4]", "--input", "row=i64[1]=@row.npy", "-o", "m.om")
+    assert gec("compile", *arguments).status == 0
+    outcome = gec("run", "m.om", "--input", "row=@row.npy", "--golden", "torch")
+    assert outcome.status == 0, outcome.err
+    assert re.search(r"new contents of state +mean +min +max +elements changed\n", outcome.out)
+    assert re.search(r"calls=i64\[\] +1 +1 +1 +1\n", outcome.out)
+    assert re.search(r"rows=f16\[10,4\] .* 4\n", outcome.out)
+    states = json.loads(gec("run", "m.om", "--input", "row=@row.npy", "--format=json").out)["states"]
+    assert [(row["name"], row["changed"]) for row in states] == [("calls", 1), ("rows", 4)]
+    assert gec("run", "m.om", "--output", "y.npy", "--output", "z.npy").status == 2
+
+
 def test_random_inputs_are_always_the_same(gec: Gec, tiny: str, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.random.default_rng(0).standard_normal((5, 24), np.float32).astype(np.float16))
     outputs = [gec("run", tiny, "--input", f"x={value}").out for value in ("f16[5,24]=rand:0", "f16[5,24]", "@x.npy")]
