@@ -131,7 +131,7 @@ class ConvertGeToFusedPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
-        for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
+        for function in [f for f in op.body.block.ops if isinstance(f, FuncOp) and not fused.is_kernel(f)]:
             for operator in [o for o in function.body.block.ops if isinstance(o, ge.GeOp) and not isinstance(o, ge.ConstOp)]:
                 _replace(operator, _kernel_of(operator, target))
             _own_results(function)

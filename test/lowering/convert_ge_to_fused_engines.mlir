@@ -69,3 +69,14 @@ func.func @host(%x: tensor<4xf32>) -> tensor<4xf32> {
   %z = ge.AtenFallback {overload = "aten.randn.default"} : () -> tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
+
+// -----
+
+// Kernels that hold operators already stay as they are.
+// CHECK-LABEL: func.func private @CumsumD
+// CHECK-NEXT:  %[[Y:.*]] = ge.CumsumD %x {axis = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:  func.return %[[Y]] : tensor<4xf32>
+func.func private @CumsumD(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = ge.CumsumD %x {axis = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -16,9 +15,6 @@ from ge_compiler.dialects.types import Tensor, verify_element_types
 
 ShapeRule = Callable[[Any], Sequence[Tensor]]
 """Operator -> result types. Raises `VerifyException` with the rule that is broken."""
-
-Integers = DenseArrayBase[IntegerType]
-"""A list of whole numbers, printed as `array<i64: 0, 1>`."""
 
 
 class GeOp(IRDLOperation):
