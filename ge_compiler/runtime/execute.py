@@ -87,13 +87,17 @@ def execute(
         results = run.on_memory(arrays) if on_memory else run.on_tensors(arrays)
     if statistics is not None:
         run.report(statistics)
-    return [_own(result, [*inputs, *weights.values()]) for result in results]
+    owned: list[Array] = []
+    for result in results:
+        owned.append(_own(result, [*inputs, *weights.values(), *owned]))
+    return owned
 
 
 def _own(result: Array, foreign: Sequence[Array]) -> Array:
-    """A result that its caller may write to."""
+    """A result that its caller may write to, its elements in order one behind the other."""
     shared = not result.flags.writeable or any(np.may_share_memory(result, array) for array in foreign)
-    return result.copy() if shared else result
+    in_order = result.flags.c_contiguous and min(result.strides, default=0) >= 0
+    return result if in_order and not shared else result.copy()
 
 
 @functools.cache
@@ -261,7 +265,7 @@ class _Run:
 
         def step(r: Registers) -> None:
             try:
-                values = host(overload, arguments, [r[x] for x in operands])
+                values = host(overload, arguments, [np.ascontiguousarray(r[x]).reshape(r[x].shape) for x in operands])
             except CompileError as error:
                 raise CompileError.at(op, error.message) from error
             if [(value.shape, value.dtype) for value in values] != expected:

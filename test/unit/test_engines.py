@@ -128,6 +128,25 @@ def test_a_host_kernel_runs_in_pytorch_at_every_level(x: Array) -> None:
         np.testing.assert_array_equal(y, np.roll(np.maximum(x, 0), 1, axis=1), err_msg=level)
 
 
+def test_a_host_gets_elements_in_order(x: Array) -> None:
+    """What `ge` computes by a view of numpy's, turned or reversed, is contiguous for PyTorch, and as a result."""
+    text = f"""func.func @main(%x: {T}) -> (tensor<8x4xf32>, tensor<8x4xf32>) {{
+      %t = ge.TransposeD %x {{perm = array<i64: 1, 0>}} : ({T}) -> tensor<8x4xf32>
+      %y = ge.AtenFallback %t {{overload = "aten.neg.default", arguments = "{{'self': '%0'}}"}} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      func.return %t, %y : tensor<8x4xf32>, tensor<8x4xf32>
+    }}"""
+    strides: list[tuple[int, ...]] = []
+
+    def host(overload: str, arguments: str, operands: Sequence[Array]) -> Sequence[Array]:
+        strides.extend(operand.strides for operand in operands)
+        return run_on_host(overload, arguments, operands)
+
+    turned, negative = execute(parse_module(text, "strides.mlir"), [x], {}, host=host)
+    assert strides == [(16, 4)]
+    assert turned.flags.c_contiguous
+    np.testing.assert_array_equal(negative, -x.T)
+
+
 def test_without_a_host_the_operator_is_named(x: Array) -> None:
     with pytest.raises(CompileError, match=r"'ge.AtenFallback' op aten.roll.default runs on the host, but no host executes this program"):
         execute(module_of(ROLL, launch("a", "Roll", "x", "host"), "a"), [x], {})

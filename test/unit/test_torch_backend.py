@@ -222,6 +222,11 @@ def views_of_a_result(x: Tensor) -> Any:
     return y, y.t(), y[0], y, y.unbind(1)[2]
 
 
+def copies(x: Tensor) -> Any:
+    y = x * 2
+    return y, y.clone(), y.contiguous(), x.clone(), y.flip(0)[:1]
+
+
 def the_input(x: Tensor) -> Any:
     return x, x + 1
 
@@ -230,9 +235,10 @@ def nothing_computed(x: Tensor) -> Any:
     return x[0]
 
 
-@pytest.mark.parametrize("function", [nested, transposed, views_of_an_input, views_of_a_result, the_input, nothing_computed])
-def test_results_nest_stride_and_alias_as_in_eager(function: Callable[..., Any]) -> None:
-    check_like_eager(function, torch.randn(2, 3))
+@pytest.mark.parametrize("level", ["ge", "npu"])
+@pytest.mark.parametrize("function", [nested, transposed, views_of_an_input, views_of_a_result, copies, the_input, nothing_computed])
+def test_results_nest_stride_and_alias_as_in_eager(function: Callable[..., Any], level: str) -> None:
+    check_like_eager(function, torch.randn(2, 3), level=level)
 
 
 def relu(x: Tensor) -> Tensor:
