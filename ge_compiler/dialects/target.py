@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, StringAttr
 from ge_compiler.dialects.diagnostics import CompileError, did_you_mean
 from ge_compiler.dialects.memory import Layout, Space
 from ge_compiler.dialects.target_table import Table
+from ge_compiler.dialects.target_timing import Timing, read_timing
 from ge_compiler.dialects.types import ELEMENTS
 
 DEFAULT_TARGET = "Ascend910B2"
@@ -79,6 +80,8 @@ class NpuTarget:
     units: Mapping[str, Unit]
     """By the name that a pipe is printed with: `mte2`, or `aiv.mte2` on a split chip."""
     paths: tuple[DataPath, ...]
+    timing: Timing | None = None
+    """The constants of time, where the table gives any."""
 
     @property
     def is_split(self) -> bool:
@@ -195,6 +198,7 @@ def _target_of(table: Table) -> NpuTarget:
         vector_dtypes=tuple(vector.choice("dtypes", element, elements) for element in vector.strings("dtypes")),
         units=units,
         paths=tuple(table.tables("paths", lambda row: _path(row, units))),
+        timing=read_timing(table.table("timing"), table.get("name", str)) if "timing" in table.values else None,
     )
 
 
@@ -208,7 +212,7 @@ def _check_cores(table: Table, units: Mapping[str, Unit]) -> None:
         table.fail("vec_per_cube", f"must be 1 where cube and vector are one core, got {table.number('vec_per_cube')}")
 
 
-_KEYS = ("name", "summary", "cores", "vec_per_cube", "event_ids", "cross_core_ids", "spaces", "cube", "vector", "units", "paths")
+_KEYS = ("name", "summary", "cores", "vec_per_cube", "event_ids", "cross_core_ids", "spaces", "cube", "vector", "units", "paths", "timing")
 
 
 def _words(names: Iterable[str]) -> dict[str, str]:
