@@ -1,0 +1,274 @@
+"""The recurrence: when every instruction of a cluster starts and ends, in whole ticks, in the order of the program.
+
+Each core issues its items in order, each into the queue of its pipe, which has room for so many. The pipe takes an instruction up when all
+before it there has begun, is held for its occupancy, and what it wrote is there a latency later:
+
+    arrival = max(head, issue);  end = max(free + occupancy, arrival + fill + occupancy);  head = max(arrival, free);  done = end + latency
+
+A wait moves the head of its pipe to the token; a set gives a token when its pipe is done, and holds nothing up. Since a token's time does
+not depend on who else runs, a core is run until it needs a token that is not there yet, then the next one is. Where all need one, a wait is
+put off, with what is behind it on its pipe: other pipes of its core may have to go on before the token is given.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.runtime.timing.program import BARRIER, INSTRUCTION, LOOP, SCALAR, SET, WAIT, Body, Cluster, Item, Stream
+
+Costs = Sequence[tuple[int, int, int]]
+"""Fill, occupancy and latency of each work."""
+
+
+class Frame:
+    """A body that a core is in: its next item, and for a loop, which iteration of how many."""
+
+    __slots__ = ("at", "body", "count", "entry", "history", "items", "iteration", "seen", "visits")
+
+    def __init__(self, body: Body, count: int) -> None:
+        self.body, self.items, self.count = body, body.items, count
+        self.at = self.iteration = self.visits = 0
+        self.history: dict[Any, Any] = {}
+        self.seen: tuple[int, ...] = ()
+        self.entry: Any = None
+
+
+class Core:
+    """One stream while it runs: its issue time and what its pipes are up to."""
+
+    def __init__(self, number: int, stream: Stream, depth: int) -> None:
+        pipes = range(len(stream.pipes))
+        self.number, self.stream, self.depth = number, stream, depth
+        self.frames = [Frame(stream.body, 1)]
+        self.time = 0
+        self.head, self.free, self.done, self.busy = ([0 for _ in pipes] for _ in range(4))
+        self.queues = [deque([0] * depth, depth) for _ in pipes]
+        """When each of the last items of a pipe left its queue."""
+        self.deferred: list[deque[tuple[Item, int]]] = [deque() for _ in pipes]
+        """Items that have been issued, with the time, but wait for a token that is not there yet, or stand behind one that does."""
+        self.executed = 0
+        self.paused = False
+        self.entered: Frame | None = None
+
+    @property
+    def end(self) -> int:
+        """When everything so far is complete."""
+        return max(self.time, *self.done, *self.head)
+
+    @property
+    def waits(self) -> bool:
+        """Whether any pipe has items that it cannot take up yet."""
+        return any(self.deferred)
+
+    def run(self, board: Board) -> bool:
+        """Runs as far as tokens, queues, a pause or a barrier of all cores allow; whether it got anywhere."""
+        start, frames = self.executed, self.frames
+        self.paused = False
+        if any(self.deferred):
+            self._take_up(board)
+        while frames:
+            frame = frames[-1]
+            if frame.at == len(frame.items):
+                self._end_of_body(board, frame)
+                continue
+            if not self.step(board, frame.items[frame.at]):
+                break
+            frame.at += 1
+            self.executed += 1
+            if self.entered is not None:
+                frames.append(self.entered)
+                self.entered = None
+        return self.executed != start
+
+    def _take_up(self, board: Board) -> None:
+        """Lets every pipe go on with what it could not take up before."""
+        for waiting in self.deferred:
+            while waiting and self._execute(board, *waiting[0]):
+                waiting.popleft()
+                self.executed += 1
+
+    def _end_of_body(self, board: Board, frame: Frame) -> None:
+        frame.iteration += 1
+        if frame.iteration < frame.count:
+            frame.at = 0
+            if board.folding is not None:
+                board.folding.iteration(board, self, frame)
+            return
+        self.frames.pop()
+        if board.folding is not None and frame.entry is not None:
+            board.folding.leave(board, self, frame)
+
+    def step(self, board: Board, item: Item) -> bool:
+        """Issues an item; not if its queue is full or all pipes of all cores have to come first."""
+        kind = item[0]
+        if kind <= BARRIER:
+            pipe: int = item[1]
+            waiting = self.deferred[pipe]
+            if len(waiting) == self.depth:
+                return False
+            time = _later(self.time, self.queues[pipe][len(waiting)]) + item[2]
+            if waiting or not self._execute(board, item, time):
+                if not waiting and (self.paused or not board.defers):
+                    return False
+                waiting.append((item, time))
+                board.defers = False
+            self.time = time
+        elif kind == SCALAR:
+            self.time += item[1]
+        elif kind == LOOP:
+            self.entered = Frame(item[1].body, item[1].count)
+            if board.folding is not None and board.folding.enter(board, self, self.entered):
+                self.entered = None
+        else:
+            return self._barrier(board, kind)
+        return True
+
+    def _execute(self, board: Board, item: Item, issued: int) -> bool:
+        """Lets a pipe take up an item that was issued at a time; not if it has to wait for something that is not known yet."""
+        kind: int = item[0]
+        pipe: int = item[1]
+        if kind == INSTRUCTION:
+            return self._instruction(board, pipe, item[3], issued)
+        head = _later(self.head[pipe], issued)
+        if kind == WAIT:
+            channels: tuple[int, ...] = item[3]
+            if not all(board.tokens[channel] for channel in channels):
+                return False
+            for channel in channels:
+                head = _later(head, board.tokens[channel].popleft())
+        elif kind == SET:
+            token = _later(head, self.done[pipe]) + item[4]
+            given: tuple[int, ...] = item[3]
+            for channel in given:
+                board.tokens[channel].append(token)
+        else:
+            head = _later(head, self.done[pipe])
+        self.head[pipe] = head
+        self.queues[pipe].append(head)
+        return True
+
+    def _instruction(self, board: Board, pipe: int, work: int, issued: int) -> bool:
+        free = self.free[pipe]
+        if board.until is not None and free >= board.until:
+            self.paused = True
+            return False
+        fill, occupancy, latency = board.costs[work]
+        arrival = _later(self.head[pipe], issued)
+        self.head[pipe] = head = _later(arrival, free)
+        self.queues[pipe].append(head)
+        self.free[pipe] = end = _later(free, arrival + fill) + occupancy
+        self.done[pipe] = _later(self.done[pipe], end + latency)
+        self.busy[pipe] += occupancy
+        if board.events is not None:
+            board.events.append((self.number, pipe, work, int(end) - occupancy, int(end)))
+        return True
+
+    def _barrier(self, board: Board, kind: int) -> bool:
+        if kind in board.held or self.waits:
+            return False
+        for time in (*self.done, *self.head):
+            self.time = _later(self.time, time)
+        return True
+
+
+def _later(a: int, b: int) -> int:
+    return b if b > a else a
+
+
+class Folding(Protocol):
+    """What is told about loops, and may move a core ahead through them."""
+
+    def enter(self, board: Board, core: Core, frame: Frame) -> bool:
+        """A loop is about to start; whether its effect has been applied already."""
+        ...
+
+    def iteration(self, board: Board, core: Core, frame: Frame) -> None:
+        """Another iteration of a loop is about to start."""
+        ...
+
+    def leave(self, board: Board, core: Core, frame: Frame) -> None:
+        """A loop is through whose frame has an `entry`."""
+        ...
+
+
+@dataclass
+class Board:
+    """A cluster while it runs."""
+
+    cluster: Cluster
+    costs: Costs
+    queue: int
+    folding: Folding | None = None
+    until: int | None = None
+    """Where costs change: no pipe starts anything behind it."""
+    held: frozenset[int] = frozenset()
+    """Kinds of items that no core passes: barriers of all cores, until the others are there."""
+    defers: bool = False
+    """Whether a wait for a token that is not there may be put off: when no core gets anywhere otherwise."""
+    events: list[tuple[int, int, int, int, int]] | None = None
+    """If asked for: (core, pipe, work, start, end) of every instruction that was evaluated."""
+    jumps: list[Jump] = field(default_factory=list["Jump"])
+    cores: list[Core] = field(init=False)
+    tokens: list[deque[int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.cores = [Core(i, stream, self.queue) for i, stream in enumerate(self.cluster.streams)]
+        self.tokens = [deque() for _ in self.cluster.channels]
+
+    @property
+    def end(self) -> int:
+        """When everything so far is complete."""
+        return max(core.end for core in self.cores)
+
+    @property
+    def evaluated(self) -> int:
+        """How many items were executed one by one."""
+        return sum(core.executed for core in self.cores)
+
+    @property
+    def finished(self) -> bool:
+        return not any(core.frames or core.waits for core in self.cores)
+
+    def run(self) -> None:
+        """Runs the cluster to its end, or to where it is held or paused. Raises `CompileError` where its flags never come."""
+        while True:
+            progress = [core.run(self) for core in self.cores]
+            if any(progress):
+                continue
+            if self.finished or any(core.paused for core in self.cores) or self._all_held():
+                return
+            self.defers = True
+            if not any(core.run(self) for core in self.cores):
+                raise CompileError(f"deadlock: {self._stuck()}; run verify-sync")
+
+    def _all_held(self) -> bool:
+        waiting = [core.frames[-1].items[core.frames[-1].at] for core in self.cores if core.frames]
+        return bool(self.held) and all(item[0] in self.held for item in waiting)
+
+    def _stuck(self) -> str:
+        names: list[str] = []
+        for core in self.cores:
+            for pipe, waiting in zip(core.stream.pipes, core.deferred, strict=True):
+                if waiting and waiting[0][0][0] == WAIT:
+                    channel: int = waiting[0][0][3][0]
+                    names.append(f"<{pipe}> waits for {self.cluster.channels[channel].name}")
+        return ", ".join(names) or "cores wait for each other"
+
+
+@dataclass(frozen=True)
+class Jump:
+    """Iterations of a loop that were not evaluated: the state repeats after each period."""
+
+    core: int
+    body: Body
+    start: int
+    """When the first of them starts."""
+    period: int
+    """Ticks."""
+    iterations: int
+    """In a period."""
+    periods: int
