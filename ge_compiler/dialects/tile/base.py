@@ -70,7 +70,7 @@ class GridOp(IRDLOperation):
         printer.print_string(f") in ({', '.join(map(str, self.grid))})")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
-        printer.print_region(self.body, print_entry_block_args=False)
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
 
     def verify_(self) -> None:
         if any(a.type != IndexType() for a in self.body.block.args) or len(self.points) != len(self.grid):

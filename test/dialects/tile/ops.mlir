@@ -121,3 +121,17 @@ func.func private @persistent(%x: tensor<8x16xf32>, %out: tensor<8x16xf32>) {
   }
   func.return
 }
+
+// Blocks that do nothing.
+// CHECK-LABEL: func.func private @idle
+func.func private @idle() {
+  // CHECK-NEXT: tile.grid_loop %t (%i) in (0) {
+  // CHECK-NEXT: }
+  tile.grid_loop %t (%i) in (0) {
+  }
+  // CHECK-NEXT: tile.forall (%k) in (3) {
+  // CHECK-NEXT: }
+  tile.forall (%k) in (3) {
+  }
+  func.return
+}
