@@ -290,6 +290,9 @@ ORDINARY = {
     "equal scores": Case(size=0.0),
     "a negative scale": Case(scale=-0.5),
     "no scale": Case(scale=0.0),
+    "no queries": Case(sq=0),
+    "no values": Case(dv=0, layout="beside"),
+    "heads of nothing": Case(d=0, causal=True, layout="beside"),
     "heads beside each other": Case(layout="beside", heads=3, shared=2, causal=True),
     "queries and keys as columns": Case(layout="turned", sk=40, dv=24),
 }

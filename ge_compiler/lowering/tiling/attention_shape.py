@@ -196,12 +196,16 @@ def choose_attention(domain: Domain, given: Schedule, cores: int, step: int, fit
     The cost is what the busiest core moves: for each block of keys its keys and values, its scores twice (to the lanes and back) and its
     products. `step` is what k0 is a multiple of.
     """
+    too_large: list[Schedule] = []
     for candidate in sorted(_candidates(domain, given), key=lambda schedule: _cost(domain, schedule, cores)):
+        if any(candidate["m"] >= other["m"] and candidate["n"] >= other["n"] for other in too_large):
+            continue
         for slots in (2, 1):
             schedule = {"l1": slots, "l0": slots, "ub": 1, **candidate}
             k0 = given.get("k0") or _longest_step(domain, schedule, step, fits)
             if k0 is not None and fits({**schedule, "k0": k0}, ()):
                 return {**schedule, "k0": k0}
+        too_large.append(candidate)
     return None
 
 
