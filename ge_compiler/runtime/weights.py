@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _FORMAT_NAMES = {"f16": "F16", "bf16": "BF16", "f32": "F32", "i8": "I8", "i16": "I16", "i32": "I32", "i64": "I64", "bool": "BOOL"}
 _NAMES = {tag: name for name, tag in _FORMAT_NAMES.items()}
+_FOREIGN = ("C64", "F4", "F6_E2M3", "F6_E3M2", "F64", "F8_E4M3", "F8_E5M2", "F8_E8M0", "U16", "U32", "U64", "U8")
+"""What a safetensors file may also hold; a program that does not load it is not troubled by it."""
 _ALIGNMENT = 64
 
 
@@ -37,10 +39,18 @@ class WeightStore(Mapping[str, Array]):
     arrays: Mapping[str, Array]
     keys_of: Mapping[str, tuple[str, ...]]
     """Symbol -> the model's own names for it (`fc1.weight`); more than one if tied."""
+    foreign: Mapping[str, str]
+    """Names in the file it comes from that have an element type which programs do not have -> that type."""
 
-    def __init__(self, arrays: Mapping[str, Array], keys_of: Mapping[str, tuple[str, ...]] | None = None) -> None:
+    def __init__(
+        self,
+        arrays: Mapping[str, Array],
+        keys_of: Mapping[str, tuple[str, ...]] | None = None,
+        foreign: Mapping[str, str] | None = None,
+    ) -> None:
         object.__setattr__(self, "arrays", dict(arrays))
         object.__setattr__(self, "keys_of", dict(keys_of or {}))
+        object.__setattr__(self, "foreign", dict(foreign or {}))
 
     def __getitem__(self, name: str) -> Array:
         return self.arrays[name]
@@ -59,6 +69,8 @@ class WeightStore(Mapping[str, Array]):
         """Raises `CompileError` at the first weight of `module` that is missing here or has another shape or dtype."""
         for op in ge.weights(module):
             name = op.sym_name.data
+            if name in self.foreign:
+                raise CompileError.at(op, f"weight @{name} is declared as {op.type}, but {source} has it as {self.foreign[name]}")
             if name not in self.arrays:
                 raise CompileError.at(op, f"weight @{name} is not in {source}")
             shape, dtype = tuple(op.type.get_shape()), dtype_name(dtype_of(op.type.get_element_type()))
@@ -121,7 +133,11 @@ def _parse(data: Array, source: str) -> WeightStore:
     header, start = _header(data, source)
     keys_of = _keys(header.pop("__metadata__", {}), source)
     arrays: dict[str, Array] = {}
+    foreign: dict[str, str] = {}
     for name, entry in header.items():
+        if isinstance(entry, dict) and (tag := cast("dict[str, Any]", entry).get("dtype")) in _FOREIGN:
+            foreign[name] = tag
+            continue
         try:
             dtype, shape = DTYPES[_NAMES[entry["dtype"]]], tuple(map(int, entry["shape"]))
             begin, end = map(int, entry["data_offsets"])
@@ -132,7 +148,7 @@ def _parse(data: Array, source: str) -> WeightStore:
         if start + end > data.size:
             raise CompileError(f"weight file {source} is short: '{name}' ends at byte {start + end}, the file at {data.size}")
         arrays[name] = data[start + begin : start + end].view(dtype).reshape(shape)
-    return WeightStore(arrays, keys_of)
+    return WeightStore(arrays, keys_of, foreign)
 
 
 def _keys(metadata: Any, source: str) -> dict[str, tuple[str, ...]]:

@@ -183,13 +183,18 @@ def make_options(
     tiling: Mapping[str, Mapping[str, int]] | Sequence[str] | None,
     fallback: str | None = None,
 ) -> Options:
-    """Options with what is not given at its default. Raises `CompileError` for an unknown precision mode or fallback."""
+    """Options with what is not given at its default. Raises `CompileError` for what is unknown or not understood."""
+    from ge_compiler.lowering.select_schedule import parse_tiling
+
     mode, elsewhere = precision_mode or PRECISION_MODES[0], fallback or FALLBACKS[0]
     if mode not in PRECISION_MODES:
         raise CompileError(f"unknown precision mode '{mode}'{did_you_mean(mode, PRECISION_MODES)}; modes: {', '.join(PRECISION_MODES)}")
     if elsewhere not in FALLBACKS:
         raise CompileError(f"fallback must be one of {', '.join(FALLBACKS)}, got '{elsewhere}'")
-    return Options(target or Options.target, mode, tiling_text(tiling), elsewhere)
+    tile_sizes = tiling_text(tiling)
+    for text in tile_sizes:
+        parse_tiling(text)
+    return Options(target or Options.target, mode, tile_sizes, elsewhere)
 
 
 def compile_module(

@@ -19,6 +19,7 @@ COMMANDS = {
     "compile": "compile a PyTorch model or a .mlir file to an .om file",
     "run": "execute an .om file, and compare it with PyTorch",
     "compare": "execute a model at every level and compare them",
+    "operators": "list the PyTorch operators that do not need the host",
 }
 
 _EPILOG = """\

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import ml_dtypes
@@ -103,7 +104,7 @@ def test_a_file_cut_anywhere_is_one_error(tmp_path: Path) -> None:
         b"nonsense",
         b'{"a":{}}',
         b'{"a":3}',
-        b'{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}',
+        b'{"a":{"dtype":"F65","shape":[1],"data_offsets":[0,8]}}',
         b'{"a":{"dtype":"I8","shape":[-1],"data_offsets":[0,1]}}',
         b'{"a":{"dtype":"I8","shape":[3],"data_offsets":[0,2]}}',
         b'{"a":{"dtype":"I8","shape":["x"],"data_offsets":[0,2]}}',
@@ -116,6 +117,23 @@ def test_a_foreign_file_is_one_error(header: bytes, tmp_path: Path) -> None:
     path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
     with pytest.raises(CompileError, match=r"weight file .*w\.safetensors"):
         WeightStore.load(path)
+
+
+def test_tensors_that_programs_do_not_have_trouble_who_loads_them_only(tmp_path: Path) -> None:
+    store().save(tmp_path / "m.safetensors")
+    whole = (tmp_path / "m.safetensors").read_bytes()
+    length = int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8 : 8 + length])
+    end = max(entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__")
+    header["unused"] = {"dtype": "F64", "shape": [2], "data_offsets": [end, end + 16]}
+    text = json.dumps(header).encode()
+    (tmp_path / "m.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + whole[8 + length :] + bytes(16))
+    loaded = load_beside(parse_module(MODULE, "m.mlir"), tmp_path / "m.mlir")
+    np.testing.assert_array_equal(loaded["b"], [7, -7])
+    assert loaded.foreign == {"unused": "F64"}
+    needy = MODULE.replace("@b", "@unused")
+    with pytest.raises(CompileError, match=r"weight @unused is declared as .*, but .* has it as F64"):
+        load_beside(parse_module(needy, "m.mlir"), tmp_path / "m.mlir")
 
 
 def test_an_unreadable_file_is_told(tmp_path: Path) -> None:

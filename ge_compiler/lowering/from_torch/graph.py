@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import getitem
+from types import ModuleType
 from typing import Any, TypeGuard, cast
 
 import torch
@@ -264,6 +265,11 @@ def _place(node: Node) -> str:
     """The line of `node`, or the module whose work it is where no line of the user's is involved, as in a bare `nn.Sequential`."""
     line: LocationAttr = line_of(node)
     return f"'{module_of(node)}'" if isinstance(line, UnknownLoc) else location_text(line)
+
+
+def operators_of(file: ModuleType) -> list[str]:
+    """The overloads of the operator table that one of its files converts, in alphabetical order."""
+    return sorted(overload for overload, converter in CONVERTERS.items() if converter.__module__ == file.__name__)
 
 
 def nearest_operator(overload: str) -> str:

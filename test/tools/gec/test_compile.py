@@ -166,3 +166,18 @@ def test_help_needs_no_torch_and_no_model(gec: Gec) -> None:
     assert "compile a PyTorch model" in gec("--help").out
     assert "--tiling" in gec("compile", "--help").out
     assert gec("--version").out.startswith("gec ")
+
+
+def test_supported_operators_are_listed(gec: Gec) -> None:
+    outcome = gec("operators")
+    assert outcome.status == 0
+    assert "\n  aten.scaled_dot_product_attention.default\n" in outcome.out
+    assert json.loads(gec("operators", "softmax", "--format=json").out)["reductions"] == [
+        "aten._log_softmax.default",
+        "aten._softmax.default",
+        "aten.log_softmax.int",
+        "aten.softmax.int",
+    ]
+    outcome = gec("operators", "aten.conv2d.default")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert "no operator of ge has 'aten.conv2d.default' in its name: it runs on the host" in outcome.err
