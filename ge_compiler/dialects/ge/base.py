@@ -17,28 +17,12 @@ ShapeRule = Callable[[Any], Sequence[Tensor]]
 """Operator -> result types. Raises `VerifyException` with the rule that is broken."""
 
 
-class GeOp(IRDLOperation):
+class Written(IRDLOperation):
     """
-    An operator: its result types follow from its operands and attributes by `SHAPE_RULE`.
+    An op that is written as its operands, its attributes and its type.
 
-    All are written alike, so one parser and one printer serve them: a format of its own for each would double the time to start.
+    One parser and one printer serve them all: a format of its own for each op would double the time to start.
     """
-
-    SHAPE_RULE: ClassVar[ShapeRule]
-    """A function of `ge.shapes`."""
-
-    MEANING: ClassVar[str]
-    """`file.function` of `ge.semantics`: (operator, operand arrays) -> result arrays."""
-
-    def infer_types(self) -> Sequence[Tensor]:
-        """The types that the results must have. Raises `VerifyException` if the operands do not fit."""
-        return type(self).SHAPE_RULE(self)
-
-    def verify_(self) -> None:
-        verify_element_types(self)
-        for i, (result, expected) in enumerate(zip(self.results, self.infer_types(), strict=True)):
-            if not shapes.is_compatible(result.type, expected):
-                raise VerifyException(f"result #{i} is {result.type}, but the operands give {expected}")
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -64,3 +48,23 @@ class GeOp(IRDLOperation):
         printer.print_op_attributes(self.attributes | written)
         printer.print_string(" : ")
         printer.print_function_type(self.operand_types, self.result_types)
+
+
+class GeOp(Written):
+    """An operator: its result types follow from its operands and attributes by `SHAPE_RULE`."""
+
+    SHAPE_RULE: ClassVar[ShapeRule]
+    """A function of `ge.shapes`."""
+
+    MEANING: ClassVar[str]
+    """`file.function` of `ge.semantics`: (operator, operand arrays) -> result arrays."""
+
+    def infer_types(self) -> Sequence[Tensor]:
+        """The types that the results must have. Raises `VerifyException` if the operands do not fit."""
+        return type(self).SHAPE_RULE(self)
+
+    def verify_(self) -> None:
+        verify_element_types(self)
+        for i, (result, expected) in enumerate(zip(self.results, self.infer_types(), strict=True)):
+            if not shapes.is_compatible(result.type, expected):
+                raise VerifyException(f"result #{i} is {result.type}, but the operands give {expected}")
