@@ -135,10 +135,10 @@ def _parse(data: Array, source: str) -> WeightStore:
     arrays: dict[str, Array] = {}
     foreign: dict[str, str] = {}
     for name, entry in header.items():
-        if isinstance(entry, dict) and (tag := cast("dict[str, Any]", entry).get("dtype")) in _FOREIGN:
-            foreign[name] = tag
-            continue
         try:
+            if entry["dtype"] in _FOREIGN:
+                foreign[name] = entry["dtype"]
+                continue
             dtype, shape = DTYPES[_NAMES[entry["dtype"]]], tuple(map(int, entry["shape"]))
             begin, end = map(int, entry["data_offsets"])
         except (KeyError, TypeError, ValueError):
