@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def sequence(op: RangeOp, operands: Sequence[Array]) -> list[Array]:
     (count,) = tensor_type(op.y).get_shape()
     start, delta = op.start.value.data, op.delta.value.data
-    kind = np.int64 if isinstance(start, int) else np.float32
+    kind = np.int64 if isinstance(start, int) else np.float64
     return [rounded(np.arange(count).astype(kind) * kind(delta) + kind(start), op.y)]
 
 
