@@ -32,6 +32,7 @@ def arange_step(c: Conversion, start: float, _: float, step: float, *__: Any) ->
     "aten.empty_strided.default",
     "aten.new_empty.default",
     "aten.new_empty_strided.default",
+    "aten.zero.default",
     "aten.new_zeros.default",
     "aten.zeros.default",
     "aten.zeros_like.default",
