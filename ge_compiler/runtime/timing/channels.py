@@ -79,7 +79,14 @@ def _with_lanes(pool: Pool, channels: Channels, target: NpuTarget, bodies: Seque
         for s, body in zip(kinds, bodies, strict=True)
     )
     names = [(flag, lane) for lane in lanes for flag in channels.flags]
-    made = tuple(Channel(f"{flag} of lane {lane}", 0 if flag.receiver == CUBE else 1 + lane, flag.across) for flag, lane in names)
+    made = tuple(
+        Channel(
+            str(flag) if not flag.across and flag.receiver == CUBE else f"{flag} of lane {lane}",
+            0 if flag.receiver == CUBE else 1 + lane,
+            flag.across,
+        )
+        for flag, lane in names
+    )
     return Cluster(streams, made, count, blocks)
 
 

@@ -62,7 +62,14 @@ def read_kernel(kernel: FuncOp, target: NpuTarget) -> KernelProgram:
         found.setdefault(alike, (bodies, kinds[streams_of(target)[0].kind].blocks))
         counts[alike] += 1
     clusters = [joined(shared.pool, shared.channels, target, *found[alike], count) for alike, count in counts.items()]
-    return KernelProgram(kernel.sym_name.data, tuple(c for c in clusters if c.streams), tuple(shared.works), shared.overheads)
+    return KernelProgram(
+        kernel.sym_name.data,
+        tuple(c for c in clusters if c.streams),
+        tuple(shared.works),
+        tuple(shared.pipes),
+        shared.overheads,
+        target.cores,
+    )
 
 
 class _Shared:
@@ -73,17 +80,19 @@ class _Shared:
         self.overheads = overheads_of(target)
         self.pool, self.channels = Pool(), Channels()
         self.works: list[Work] = []
+        self.pipes: list[int] = []
         self.counted: dict[Body, Counter[int]] = {}
-        self._numbers: dict[tuple[Cost, int | None, type[Operation]], int] = {}
+        self._numbers: dict[tuple[Cost, int | None, type[Operation], str], int] = {}
 
-    def work(self, op: npu.InstructionOp, extents: Sequence[Sequence[int]]) -> int:
+    def work(self, op: npu.InstructionOp, extents: Sequence[Sequence[int]], unit: str, pipe: int) -> int:
         """The number of an instruction with these extents; equal costs share one."""
         cost = cost_of(op, extents, self.target)
         argument = None if cost.traffic is None else _argument(op)
-        key = (cost, argument, type(op))
+        key = (cost, argument, type(op), unit)
         if key not in self._numbers:
             self._numbers[key] = len(self.works)
             self.works.append(Work(cost, argument, op))
+            self.pipes.append(pipe)
         return self._numbers[key]
 
 
@@ -250,7 +259,7 @@ def _instruction(reader: _Reader) -> Factory:
             key = tuple(e for of_one in extents for e in of_one)
             item = known.get(key)
             if item is None:
-                item = known[key] = (INSTRUCTION, pipe, issue, reader.shared.work(op, extents))
+                item = known[key] = (INSTRUCTION, pipe, issue, reader.shared.work(op, extents, str(unit), pipe))
             reader.items.append(item)
 
         return step

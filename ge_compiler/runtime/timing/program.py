@@ -164,7 +164,11 @@ class KernelProgram:
     name: str
     clusters: tuple[Cluster, ...]
     works: tuple[Work, ...]
+    pipes: tuple[int, ...]
+    """For each work, its pipe within its stream."""
     overheads: Overheads
+    cores: int
+    """Of the target, with or without work."""
 
 
 def work_counts(body: Body, known: dict[Body, Counter[int]] | None = None) -> Counter[int]:

@@ -233,6 +233,18 @@ class Board:
     def finished(self) -> bool:
         return not any(core.frames or core.waits for core in self.cores)
 
+    def release(self, time: int) -> None:
+        """Lets cores go on behind a barrier of all cores, at a time."""
+        for core in self.cores:
+            core.time = time
+            if core.frames:
+                core.frames[-1].at += 1
+
+    def forget(self) -> None:
+        """Costs have changed: what was seen of loops does not hold any more."""
+        for frame in (frame for core in self.cores for frame in core.frames):
+            frame.history, frame.seen, frame.entry = {}, (), None
+
     def run(self) -> None:
         """Runs the cluster to its end, or to where it is held or paused. Raises `CompileError` where its flags never come."""
         while True:

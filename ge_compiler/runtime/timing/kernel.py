@@ -1,0 +1,181 @@
+"""The time of a kernel: how long it takes, what it waits for, and how far it is from what its chip could do."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from fractions import Fraction
+from io import StringIO
+
+from xdsl.dialects.func import FuncOp
+from xdsl.printer import Printer
+
+from ge_compiler.dialects import npu
+from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.target import CUBE, VECTOR, NpuTarget
+from ge_compiler.dialects.target_timing import TICKS, Timing
+from ge_compiler.runtime.timing.critical import CriticalPath, critical_path
+from ge_compiler.runtime.timing.extract import read_kernel
+from ge_compiler.runtime.timing.program import KernelProgram, work_counts
+from ge_compiler.runtime.timing.sharing import Outcome, Sharing
+from ge_compiler.runtime.timing.traffic import Traffic, tensor_bytes, traffic_of
+
+BOUND = Fraction(19, 20)
+"""A pipe that accounts for this part of the critical path is what a kernel is bound by."""
+
+
+@dataclass(frozen=True, eq=False)
+class KernelTime:
+    """
+    How long a kernel takes on its cores, its launch not included. Numbers are exact for the model, and the same in every process.
+
+    `program`, `outcome` and `traffic` hold everything that the figures were made of: `outcome.board` is the cluster that takes longest,
+    with its jumps; `Board(..., events=[])` run again on its cluster and costs lists every instruction that is not jumped over, and an
+    instruction at t inside a jump comes again at t plus each multiple of the jump's period.
+    """
+
+    name: str
+    timing: Timing
+    program: KernelProgram
+    traffic: Traffic
+    outcome: Outcome
+    _again: Callable[[Fraction], int] = field(repr=False)
+
+    @property
+    def ticks(self) -> int:
+        return self.outcome.ticks
+
+    @property
+    def cycles(self) -> float:
+        return self.ticks / TICKS
+
+    @property
+    def microseconds(self) -> float:
+        return self.timing.microseconds(self.ticks)
+
+    @property
+    def cores(self) -> int:
+        """How many clusters have work."""
+        return sum(cluster.count for cluster in self.program.clusters)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether cube and vector cores work together."""
+        kinds = {stream.kind for cluster in self.program.clusters for stream in cluster.streams}
+        return {CUBE, VECTOR} <= kinds
+
+    @property
+    def launch_ticks(self) -> int:
+        """What launching takes beside the cores' time."""
+        t = self.timing.ticks_of_microseconds
+        return t("launch.base") + self.cores * t("launch.block") + (t("launch.mixed") if self.is_mixed else 0)
+
+    @functools.cached_property
+    def busy(self) -> dict[str, float]:
+        """The part of the time in which each pipe of the slowest cluster is held, by the pipe's name."""
+        found: dict[str, float] = {}
+        for core in self.outcome.board.cores:
+            for pipe, ticks in zip(core.stream.pipes, core.busy, strict=True):
+                found[pipe] = max(found.get(pipe, 0.0), ticks / self.ticks)
+        return found
+
+    @functools.cached_property
+    def critical(self) -> CriticalPath:
+        """Where the slowest cluster's time goes."""
+        board = self.outcome.board
+        return critical_path(board.cluster, self.outcome.phases[0].costs, self.program.overheads.queue, self.program.pipes)
+
+    @property
+    def bound(self) -> str:
+        """`MTE2-bound`, `HBM-bound`, `scalar-bound`, or `sync-bound` with the flags that are most often on the critical path."""
+        floor = max(self.outcome.floors, key=lambda name: self.outcome.floors[name])
+        if self.outcome.floors[floor] >= self.ticks:
+            return f"{floor.upper()}-bound"
+        path = self.critical
+        (_, what), most = max(((key, n) for key, n in _by_resource(path).items()), key=lambda item: (item[1], item[0]))
+        if most >= BOUND * path.total:
+            return f"{what.rpartition('.')[2].upper()}-bound"
+        flags = sorted(path.crossings, key=lambda flag: (-path.crossings[flag], flag))[:2]
+        return "sync-bound" + (f": {', '.join(flags)}" if flags else "")
+
+    @property
+    def hbm_bytes(self) -> int:
+        return self.traffic.hbm_bytes
+
+    @functools.cached_property
+    def ideal_ticks(self) -> int:
+        """What the kernel would take if nothing ever waited: its tensors once through HBM, its products on all cubes."""
+        memory = self.traffic.compulsory / self.timing.shared_rate("hbm.read")
+        total = sum(
+            count * cluster.count * (cost.occupancy - self.timing.ticks("cube.gap"))
+            for cluster in self.program.clusters
+            for stream in cluster.streams
+            for work, count in work_counts(stream.body).items()
+            if isinstance(self.program.works[work].op, npu.MmadOp) and (cost := self.program.works[work].cost).occupancy
+        )
+        return max(1, int(memory), total // self.program.cores)
+
+    @property
+    def achieved(self) -> float:
+        """The ideal time over the time: 1 is the chip's limit for the kernel."""
+        return self.ideal_ticks / self.ticks
+
+    @functools.cached_property
+    def sensitivity(self) -> float:
+        """By how many percent the time falls if HBM gets one percent faster."""
+        faster = self._again(Fraction(101, 100))
+        return 100 * (self.ticks - faster) / self.ticks
+
+
+def _by_resource(path: CriticalPath) -> dict[tuple[str, str], int]:
+    """The ticks of the path by pipe, and by core kind what its scalar unit takes."""
+    found: dict[tuple[str, str], int] = {}
+    for (what, name), ticks in path.ticks.items():
+        key = ("pipe", name) if what == "busy" else ("scalar", "scalar") if what in ("issue", "loop") else (what, name)
+        found[key] = found.get(key, 0) + ticks
+    return found or {("scalar", "scalar"): 0}
+
+
+_KNOWN: dict[tuple[str, int, frozenset[int]], tuple[NpuTarget, KernelTime]] = {}
+_PROGRAMS: dict[tuple[str, int], tuple[NpuTarget, KernelProgram]] = {}
+_KEPT = 512
+
+
+def time_kernel(kernel: FuncOp, target: NpuTarget, resident: Collection[int] = ()) -> KernelTime:
+    """
+    The time of `kernel`, a function of instructions, on `target`; the arguments in `resident` are in L2 when it starts.
+
+    Needs no data and executes nothing. Kept by the text of the kernel. Raises `CompileError` where the target's table lacks a constant,
+    where an extent is not known without data, and for flags that never come.
+    """
+    text = _text(kernel)
+    key = (text, id(target), frozenset(resident))
+    if key in _KNOWN and _KNOWN[key][0] is target:
+        return _KNOWN[key][1]
+    program = _program(kernel, target, text)
+    if target.timing is None or not program.clusters:
+        raise CompileError.at(kernel, f"@{kernel.sym_name.data} has no instructions to time")
+    timing, sizes = target.timing, tensor_bytes(kernel)
+    traffic = traffic_of(program, sizes, timing, frozenset(resident))
+    outcome = Sharing(program, timing, traffic).run()
+    found = KernelTime(program.name, timing, program, traffic, outcome, lambda scale: Sharing(program, timing, traffic, scale).run().ticks)
+    if len(_KNOWN) >= _KEPT:
+        _KNOWN.clear()
+    _KNOWN[key] = (target, found)
+    return found
+
+
+def _program(kernel: FuncOp, target: NpuTarget, text: str) -> KernelProgram:
+    key = (text, id(target))
+    if key not in _PROGRAMS or _PROGRAMS[key][0] is not target:
+        if len(_PROGRAMS) >= _KEPT:
+            _PROGRAMS.clear()
+        _PROGRAMS[key] = (target, read_kernel(kernel, target))
+    return _PROGRAMS[key][1]
+
+
+def _text(kernel: FuncOp) -> str:
+    stream = StringIO()
+    Printer(stream).print_op(kernel)
+    return stream.getvalue()

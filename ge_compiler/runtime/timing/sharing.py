@@ -1,0 +1,215 @@
+"""Bandwidth that cores share: shares that stay the same within a phase.
+
+All clusters that are at work take equal parts of HBM and L2, and within a cluster all pipes that move bytes at the same time. A phase ends
+when a class of clusters is through; the others then have more. Beside that, no kernel is faster than its bytes through HBM and through L2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
+
+from ge_compiler.dialects.instruction_costs import Shares
+from ge_compiler.dialects.target_timing import Timing
+from ge_compiler.runtime.timing.fold import Folding
+from ge_compiler.runtime.timing.program import ALL_CORES, Cluster, KernelProgram, work_counts
+from ge_compiler.runtime.timing.scoreboard import Board, Costs
+from ge_compiler.runtime.timing.traffic import Traffic
+
+_ROUNDS = 6
+_GRAIN = 64
+"""How finely the number of pipes that move bytes at the same time is told apart."""
+_TOGETHER = Fraction(49, 50)
+"""Clusters with at least this part of the most work finish with those that have the most."""
+_PHASES = 4
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A time in which the same clusters are at work."""
+
+    end: Fraction
+    """Which part of the most work is done when it ends."""
+    clusters: int
+    shares: Shares
+    costs: Costs
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A kernel's time on its cores."""
+
+    ticks: int
+    board: Board
+    """The cluster that takes longest, after its run."""
+    phases: tuple[Phase, ...]
+    floors: dict[str, int]
+    """Ticks that the bytes through `hbm` and `l2` take at least."""
+
+
+@dataclass
+class Sharing:
+    """Times a kernel on shared memory. `scale` multiplies the bandwidth of HBM."""
+
+    program: KernelProgram
+    timing: Timing
+    traffic: Traffic
+    scale: Fraction = Fraction(1)
+    _known: tuple[Costs, Folding] | None = field(default=None, init=False)
+
+    def run(self) -> Outcome:
+        """The time of the kernel. Raises `CompileError` where its flags never come."""
+        floors = self._floors()
+        ranked = self._ranked()
+        if not ranked:
+            raise ValueError(f"@{self.program.name} has no instructions")
+        if any(item[0] == ALL_CORES for cluster in self.program.clusters for stream in cluster.streams for item in stream.body.items):
+            phase = self._phase(ranked[0][0], sum(c.count for c, _ in ranked), Fraction(1))
+            board = self._with_barriers([cluster for cluster, _ in ranked], phase.costs)
+            phases: tuple[Phase, ...] = (phase,)
+        else:
+            phases = self._phases(ranked)
+            boards = [self._timed(cluster, phases) for cluster in self._longest(ranked, phases[0].costs)]
+            board = max(boards, key=lambda b: b.end)
+        return Outcome(max(board.end, *floors.values()), board, phases, floors)
+
+    # ---- classes of clusters ------------------------------------------------------------------------------------------
+
+    def _ranked(self) -> list[tuple[Cluster, Fraction]]:
+        """Clusters with the part of the most work that each has, the most first."""
+        costs = self._costs(self._shares(sum(cluster.count for cluster in self.program.clusters), Fraction(1), Fraction(1)))
+        loads = [(cluster, max(max(pipes) for pipes in self._load(cluster, costs))) for cluster in self.program.clusters]
+        most = max((load for _, load in loads), default=0)
+        return sorted(((c, Fraction(load, max(1, most))) for c, load in loads), key=lambda item: -item[1])
+
+    def _load(self, cluster: Cluster, costs: Costs) -> list[list[int]]:
+        """Ticks that each pipe of each stream is held."""
+        loads: list[list[int]] = []
+        for stream in cluster.streams:
+            loads.append([0 for _ in stream.pipes])
+            for work, count in work_counts(stream.body).items():
+                loads[-1][self.program.pipes[work]] += count * costs[work][1]
+        return loads
+
+    def _longest(self, ranked: Sequence[tuple[Cluster, Fraction]], costs: Costs) -> list[Cluster]:
+        """The clusters that may take longest: not those whose every pipe has less to do than that of another one."""
+        kept: list[tuple[Cluster, list[int]]] = []
+        for cluster, part in ranked:
+            load = [sum(pipes) for pipes in zip(*(self._load(cluster, costs)), strict=False)] if part >= _TOGETHER else []
+            if load and not any(all(mine <= other for mine, other in zip(load, theirs, strict=False)) for _, theirs in kept):
+                kept.append((cluster, load))
+        return [cluster for cluster, _ in kept]
+
+    # ---- shares -------------------------------------------------------------------------------------------------------
+
+    def _shares(self, clusters: int, of_hbm: Fraction, of_l2: Fraction) -> Shares:
+        read, mixed = (self.timing.shared_rate(f"hbm.{name}") * self.scale for name in ("read", "mixed"))
+        everyone = mixed / (clusters * of_hbm)
+        return Shares(min(read / clusters, everyone), everyone, self.timing.shared_rate("l2.total") / (clusters * of_l2))
+
+    def _costs(self, shares: Shares) -> Costs:
+        works = zip(self.program.works, self.traffic.misses, strict=True)
+        return [(w.cost.fill, w.cost.occupied(shares, missing), w.cost.latency) for w, missing in works]
+
+    def _phase(self, cluster: Cluster, clusters: int, end: Fraction) -> Phase:
+        """Shares that fit to how many pipes of a cluster move bytes at the same time, which depends on the shares."""
+        of_hbm = of_l2 = Fraction(1)
+        shares = self._shares(clusters, of_hbm, of_l2)
+        costs = self._costs(shares)
+        for _ in range(_ROUNDS):
+            ticks = self._board(cluster, costs).end
+            flows = self._flows(cluster, shares, max(1, ticks))
+            if len(flows) < 2:
+                break
+            of_hbm, of_l2 = (_concurrent([flow[i] for flow in flows]) for i in (0, 1))
+            shares = self._shares(clusters, of_hbm, of_l2)
+            before, costs = costs, self._costs(shares)
+            if _close(before, costs):
+                break
+        return Phase(end, clusters, shares, costs)
+
+    def _flows(self, cluster: Cluster, shares: Shares, ticks: int) -> list[tuple[Fraction, Fraction]]:
+        """For each pipe that moves bytes, the parts of the time in which it takes them from HBM and from L2."""
+        flows: list[tuple[Fraction, Fraction]] = []
+        for stream in cluster.streams:
+            times = [[Fraction(0), Fraction(0)] for _ in stream.pipes]
+            for work, count in work_counts(stream.body).items():
+                traffic, missing = self.program.works[work].cost.traffic, self.traffic.misses[work]
+                if traffic is not None:
+                    off_chip = min(traffic.rate, shares.hbm_write if traffic.writes else shares.hbm_read)
+                    times[self.program.pipes[work]][0] += count * traffic.bytes * missing / off_chip
+                    times[self.program.pipes[work]][1] += count * traffic.bytes * (1 - missing) / min(traffic.rate, shares.l2)
+            flows += [(hbm / ticks, l2 / ticks) for hbm, l2 in times if hbm or l2 for _ in range(stream.copies)]
+        return flows
+
+    def _floors(self) -> dict[str, int]:
+        t, rate = self.traffic, self.timing.shared_rate
+        hbm = max(t.hbm_read / (rate("hbm.read") * self.scale), (t.hbm_read + t.hbm_written) / (rate("hbm.mixed") * self.scale))
+        return {"hbm": ceil(hbm), "l2": ceil((t.read + t.written) / rate("l2.total"))}
+
+    # ---- runs ---------------------------------------------------------------------------------------------------------
+
+    def _board(self, cluster: Cluster, costs: Costs, until: int | None = None) -> Board:
+        board = Board(cluster, costs, self.program.overheads.queue, self._folding(costs), until)
+        board.run()
+        return board
+
+    def _folding(self, costs: Costs) -> Folding:
+        """What is known of loops under these costs."""
+        if self._known is None or self._known[0] != costs:
+            self._known = (costs, Folding())
+        return self._known[1]
+
+    def _phases(self, ranked: Sequence[tuple[Cluster, Fraction]]) -> tuple[Phase, ...]:
+        """Which clusters are at work until when: at most a few phases, the last of which ends with the kernel."""
+        ends = sorted({Fraction(1) if part >= _TOGETHER else part for _, part in ranked if part >= 1 - _TOGETHER})
+        ends = [*ends[-_PHASES:-1], Fraction(1)]
+        top = ranked[0][0]
+        phases: list[Phase] = []
+        for before, end in zip((Fraction(0), *ends), ends, strict=False):
+            phases.append(self._phase(top, sum(c.count for c, part in ranked if part > before), end))
+        return tuple(phases)
+
+    def _timed(self, cluster: Cluster, phases: Sequence[Phase]) -> Board:
+        """A cluster's run through the phases, whose lengths are those that their work would take under their own shares."""
+        if all(phase.costs == phases[0].costs for phase in phases):
+            return self._board(cluster, phases[0].costs)
+        start, done, board = 0, Fraction(0), None
+        for phase in phases:
+            alone = self._board(cluster, phase.costs).end
+            start, done = start + int((phase.end - done) * alone), phase.end
+            until = None if phase.end == 1 else start
+            if board is None:
+                board = self._board(cluster, phase.costs, until)
+            else:
+                board.costs, board.until, board.folding = phase.costs, until, self._folding(phase.costs)
+                board.forget()
+                board.run()
+        assert board is not None
+        return board
+
+    def _with_barriers(self, clusters: Sequence[Cluster], costs: Costs) -> Board:
+        """Runs all clusters from one barrier of all cores to the next; the last one to finish."""
+        boards = [Board(c, costs, self.program.overheads.queue, self._folding(costs), held=frozenset({ALL_CORES})) for c in clusters]
+        while True:
+            for board in boards:
+                board.run()
+            if all(board.finished for board in boards):
+                return max(boards, key=lambda b: b.end)
+            together = max(board.end for board in boards) + self.program.overheads.all_cores
+            for board in boards:
+                board.release(together)
+
+
+def _concurrent(parts: Sequence[Fraction]) -> Fraction:
+    """How many flows one that is under way sees at a time, itself included, if each is for its part of the time."""
+    total = sum(parts)
+    seen = sum(p * (1 + total - p) for p in parts) / total if total else Fraction(1)
+    return max(Fraction(1), Fraction(round(seen * _GRAIN), _GRAIN))
+
+
+def _close(before: Costs, after: Costs) -> bool:
+    """Whether no instruction's time differs by more than a fiftieth."""
+    return all(abs(a[1] - b[1]) * 50 <= a[1] for a, b in zip(before, after, strict=True))
