@@ -29,7 +29,18 @@ from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.fused import aicore_kernels
 from ge_compiler.dialects.locations import located
 from ge_compiler.dialects.memory import Space, mem_of
-from ge_compiler.dialects.tile import ForallOp, GridLoopOp, LoadOp, LoadRowsOp, MoveOp, StoreOp, StoreRowsOp, TileOp, schedule_of
+from ge_compiler.dialects.tile import (
+    AssembleOp,
+    ForallOp,
+    GridLoopOp,
+    LoadOp,
+    LoadRowsOp,
+    MoveOp,
+    StoreOp,
+    StoreRowsOp,
+    TileOp,
+    schedule_of,
+)
 from ge_compiler.transforms.pipelining.skew import is_skewed, loads_of, skew
 from ge_compiler.transforms.rewriting.constants import Constants
 
@@ -55,7 +66,7 @@ class PipelineStagesPass(ModulePass):
                     _persist(grid)
 
 
-_BRINGING = (LoadOp, LoadRowsOp, MoveOp)
+_BRINGING = (LoadOp, LoadRowsOp, MoveOp, AssembleOp)
 
 
 def _give_slots(kernel: FuncOp, schedule: dict[str, int]) -> None:

@@ -12,9 +12,9 @@ from ge_compiler.dialects.memory import Space, bytes_of, mem_of
 from ge_compiler.dialects.parser import parse_module
 from ge_compiler.dialects.target import TARGET_ATTRIBUTE, NpuTarget, target_of
 from ge_compiler.dialects.types import buffer_type
-from ge_compiler.transforms.iteration.domain import domain_of
 from ge_compiler.lowering.tiling.schedules import peaks
 from ge_compiler.tools.opt.pass_manager import PassManager
+from ge_compiler.transforms.iteration.domain import domain_of
 
 MATMUL = """
 func.func @main(%a: tensor<200x300xf16>, %w: tensor<150x300xf16>, %b: tensor<150xf16>) -> tensor<200x150xf16> {
@@ -31,6 +31,19 @@ func.func @main(%a: tensor<500x300xf16>, %b: tensor<300xf16>) -> tensor<500x300x
   func.return %2 : tensor<500x300xf16>
 }
 """
+ATTENTION = """
+!q = tensor<2x4x100x40xf16>
+!k = tensor<2x2x300x40xf16>
+!v = tensor<2x2x300x80xf16>
+!m = tensor<100x300xi1>
+!r = tensor<80xf16>
+!y = tensor<2x4x100x80xf16>
+func.func @main(%q: !q, %k: !k, %v: !v, %m: !m, %r: !r) -> !y {
+  %0 = ge.FlashAttentionScore %q, %k, %v, %m {scale_value = 0.125 : f32, is_causal} : (!q, !k, !v, !m) -> !y
+  %1 = ge.Mul %0, %r : (!y, !r) -> !y
+  func.return %1 : !y
+}
+"""
 MATMUL_SCHEDULES: tuple[dict[str, int], ...] = (
     {},
     {"m": 16, "n": 48, "k": 64, "k0": 32, "l1": 3, "l0": 3, "ub": 3},
@@ -39,7 +52,17 @@ MATMUL_SCHEDULES: tuple[dict[str, int], ...] = (
     {"m": 32, "n": 32, "k": 64, "k0": 32, "splits": 2, "ub": 2},
 )
 VECTOR_SCHEDULES: tuple[dict[str, int], ...] = ({}, {"ub": 1}, {"m": 7, "n": 64, "ub": 2}, {"m": 8, "n": 300, "ub": 3})
-CASES = [*((MATMUL, schedule) for schedule in MATMUL_SCHEDULES), *((VECTOR, schedule) for schedule in VECTOR_SCHEDULES)]
+ATTENTION_SCHEDULES: tuple[dict[str, int], ...] = (
+    {},
+    {"l1": 1, "l0": 1},
+    {"m": 30, "n": 50, "k0": 16, "l1": 3, "l0": 2, "ub": 2},
+    {"m": 100, "n": 100, "k0": 64, "l1": 1, "l0": 2},
+)
+CASES = [
+    *((MATMUL, schedule) for schedule in MATMUL_SCHEDULES),
+    *((VECTOR, schedule) for schedule in VECTOR_SCHEDULES),
+    *((ATTENTION, schedule) for schedule in ATTENTION_SCHEDULES),
+]
 
 
 def _planned(kernel: FuncOp, target: NpuTarget) -> dict[Space, int]:

@@ -165,13 +165,15 @@ def cube_tiles(domain: Domain, tile_shape: TileShape) -> Iterator[CubeTile]:
     assert isinstance(domain.anchor, AttentionOp)
     shape, facts = AttentionShape.of(domain, tile_shape), Facts.of(domain.anchor)
     rows, keys, d, dv = shape.rows, shape.keys, shape.d, shape.dv
-    for number, (label, size) in enumerate((("q", (rows, d)), ("k", (keys, d)), ("v", (keys, dv)), ("p", (rows, keys)))):
+    tiles = ("q", (rows, d), 0, 1), ("k", (keys, d), 0, 0), ("v", (keys, dv), 1, 1), ("p", (rows, keys), 1, 1)
+    for number, (label, size, first, last) in enumerate(tiles):
         is_turned = label != "p" and is_turned_matrix(domain, number)
-        yield CubeTile(label, Space.L1, (size[1], size[0]) if is_turned else size, facts.element, 0, 1, shape.l1)
-    for product, (name, room, columns) in enumerate((("s", d, keys), ("pv", keys, dv))):
         # With two slots a tile is there for the next block too.
-        span = (product, product) if shape.l0 == 1 else (0, 1)
+        span = (first, last) if shape.l1 == 1 else (0, 1)
+        yield CubeTile(label, Space.L1, (size[1], size[0]) if is_turned else size, facts.element, *span, shape.l1)
+    for product, (name, room, columns) in enumerate((("s", d, keys), ("pv", keys, dv))):
         step = shape.step(room)
+        span = (product, product) if shape.l0 == 1 or step < room else (0, 1)
         yield CubeTile(f"a0 of {name}", Space.L0A, (rows, step), facts.element, *span, shape.l0)
         yield CubeTile(f"b0 of {name}", Space.L0B, (step, columns), facts.element, *span, shape.l0)
         yield CubeTile(name, Space.L0C, (rows, columns), f32, product, product)
