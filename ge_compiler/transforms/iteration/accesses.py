@@ -40,7 +40,7 @@ class Output:
     value: SSAValue
     access: Access
     place: Access
-    """In the result; along a dimension whose entries data choose, `Role.GATHERED` stands for them."""
+    """In the result, perhaps numbered row-major; along a dimension whose entries data choose, `Role.GATHERED` stands for them."""
     rows: Needed | None = None
     """The indices that choose those entries."""
     tied: BlockArgument | None = None
@@ -138,7 +138,8 @@ class _Analysis:
                 raise NoDomain.because(
                     "domain",
                     last,
-                    f"has a result of {value.type} and one of {show(widest)} elements; the results of a kernel run over the same elements, its domain",
+                    f"has a result of {value.type} and one of {show(widest)} elements; "
+                    "the results of a kernel run over the same elements, its domain",
                 )
             self.found.outputs.append(self._output(result, value, op, access))
         return self.found.outputs
@@ -159,6 +160,8 @@ class _Analysis:
                 entry = AffineIndex.of(self.found.dimension(tensor_type(op.dest).get_shape()[d], Role.GATHERED))
                 place = (*access[:d], entry, *access[d + 1 :])
                 return Output(result, value, access, place, (op.indices, (access[d],)), _tied(op.dest))
+            case fused.ReshapeOp():
+                return Output(result, value, access, (linear(access, tensor_type(value).get_shape()),))
             case _:
                 return Output(result, value, access, access)
 
@@ -192,7 +195,10 @@ class _Analysis:
         shape = tensor_type(op.x).get_shape()
         if not prod(shape):
             return tuple(AffineIndex() for _ in shape)
-        inner = unlinear(linear(access, tensor_type(op.result).get_shape()), shape)
+        number = linear(access, tensor_type(op.result).get_shape())
+        inner = unlinear(number, shape)
+        if inner is None and isinstance(_without_reshapes(op.x), BlockArgument):
+            return (number,)
         if inner is None:
             raise NoDomain.because("reshape", op, f"has no access map: {op.x.type} in the order of {op.result.type} is not affine here")
         return inner
@@ -215,7 +221,7 @@ class _Analysis:
         kept = {leaf for x in partial if x is not None for leaf in x.resolved().dimensions}
         for value in dict.fromkeys([op.x, *self.found.needed]):
             for access in self.found.needed.get(value, ()) if tensor_type(value).get_shape() == shape else ():
-                if all(
+                if len(access) == len(shape) and all(
                     x.covers(size) and not kept.intersection(x.resolved().dimensions)
                     if wanted is None
                     else x.resolved() == wanted.resolved()
@@ -246,14 +252,23 @@ class _Analysis:
 
 
 def _parts(result: int, value: SSAValue) -> list[tuple[int, SSAValue, Operation | None]]:
-    """What a kernel computes of a result: the pieces of a concat, the part of a destination, or the whole."""
+    """What a kernel computes of a result: the pieces of a concat, the part of a destination, or the whole, whatever its shape."""
     match value.owner:
         case fused.ConcatOp() as op:
             return [(result, piece, op) for piece in op.pieces]
         case fused.InsertOp() | fused.ScatterOp() as op:
             return [(result, op.x, op)]
+        case fused.ReshapeOp() as op:
+            return [(result, _without_reshapes(value), op)]
         case _:
             return [(result, value, None)]
+
+
+def _without_reshapes(value: SSAValue) -> SSAValue:
+    """What a value is another shape of."""
+    while isinstance(value.owner, fused.ReshapeOp):
+        value = value.owner.x
+    return value
 
 
 def _number(before: list[Output], result: int) -> int:

@@ -90,7 +90,10 @@ class AffineIndex:
 
 
 Access = tuple[AffineIndex, ...]
-"""Which element of a value is meant at a point of the domain: an index for each dimension of the value."""
+"""Which element of a value is meant at a point of the domain: an index for each dimension of the value.
+
+Of an argument or a result, which lie in one piece, it may also be one index: the number of the element, counted row-major.
+"""
 
 
 def resolve(access: Access) -> Access:
@@ -99,6 +102,8 @@ def resolve(access: Access) -> Access:
 
 def linear(access: Access, shape: Sequence[int]) -> AffineIndex:
     """The number of the element that `access` names in a tensor of `shape`, counted row-major."""
+    if len(access) != len(shape):
+        return access[0].resolved()
     return AffineIndex.total((index, prod(shape[d + 1 :])) for d, index in enumerate(access)).resolved()
 
 
