@@ -37,6 +37,10 @@ class Shares:
     hbm_write: Fraction
     l2: Fraction
 
+    def among(self, part: Fraction) -> Shares:
+        """The shares where only a part of those that these are for take some."""
+        return Shares(self.hbm_read / part, self.hbm_write / part, self.l2 / part)
+
 
 @dataclass(frozen=True)
 class Traffic:

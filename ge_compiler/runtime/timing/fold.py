@@ -138,7 +138,7 @@ def _relative(core: Core) -> list[Any]:
     for times in (core.head, core.free, core.done):
         key += _after(times, since)
     for queue in core.queues:
-        key += _after(queue, time)
+        key.append(tuple([t - time for t in queue if t > time]) if queue[-1] > time else None)
     if since < time or core.waits:
         key += [(time - since, *((item, time - issued) for waiting in core.deferred for item, issued in (*waiting, (None, time))))]
     return key

@@ -6,10 +6,12 @@ when a class of clusters is through; the others then have more. Beside that, no 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
+from typing import Any
 
 from ge_compiler.dialects.instruction_costs import Shares
 from ge_compiler.dialects.target_timing import Timing
@@ -23,7 +25,8 @@ _GRAIN = 64
 """How finely the number of pipes that move bytes at the same time is told apart."""
 _TOGETHER = Fraction(49, 50)
 """Clusters with at least this part of the most work finish with those that have the most."""
-_PHASES = 4
+_FEW = 8
+"""One in so many clusters that are through are enough to end a phase."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Sharing:
     timing: Timing
     traffic: Traffic
     scale: Fraction = Fraction(1)
-    _known: tuple[Costs, Folding] | None = field(default=None, init=False)
+    _known: list[tuple[Costs, Folding, dict[Cluster, Board]]] = field(default_factory=list[Any], init=False)
 
     def run(self) -> Outcome:
         """The time of the kernel. Raises `CompileError` where its flags never come."""
@@ -151,25 +154,36 @@ class Sharing:
 
     # ---- runs ---------------------------------------------------------------------------------------------------------
 
-    def _board(self, cluster: Cluster, costs: Costs, until: int | None = None) -> Board:
-        board = Board(cluster, costs, self.program.overheads.queue, self._folding(costs), until)
-        board.run()
-        return board
+    def _board(self, cluster: Cluster, costs: Costs) -> Board:
+        """A cluster's run from start to end under the same costs."""
+        boards = self._under(costs)[2]
+        if cluster not in boards:
+            boards[cluster] = Board(cluster, costs, self.program.overheads.queue, self._under(costs)[1])
+            boards[cluster].run()
+        return boards[cluster]
 
-    def _folding(self, costs: Costs) -> Folding:
-        """What is known of loops under these costs."""
-        if self._known is None or self._known[0] != costs:
-            self._known = (costs, Folding())
-        return self._known[1]
+    def _under(self, costs: Costs) -> tuple[Costs, Folding, dict[Cluster, Board]]:
+        """What is known under these costs: loops, and whole runs."""
+        found = next((known for known in self._known if known[0] == costs), None)
+        if found is None:
+            found = (costs, Folding(), dict[Cluster, Board]())
+            self._known.append(found)
+        return found
 
     def _phases(self, ranked: Sequence[tuple[Cluster, Fraction]]) -> tuple[Phase, ...]:
-        """Which clusters are at work until when: at most a few phases, the last of which ends with the kernel."""
-        ends = sorted({Fraction(1) if part >= _TOGETHER else part for _, part in ranked if part >= 1 - _TOGETHER})
-        ends = [*ends[-_PHASES:-1], Fraction(1)]
-        top = ranked[0][0]
+        """Which clusters are at work until when. The end of a few clusters alone ends no phase."""
+        working = sum(c.count for c, part in ranked if part > 1 - _TOGETHER)
+        ends, through = [Fraction(0)], 0
+        for cluster, part in reversed(ranked):
+            through += cluster.count if 1 - _TOGETHER < part < _TOGETHER else 0
+            if through * _FEW >= working:
+                ends, working, through = [*ends, part], working - through, 0
+        first = self._phase(ranked[0][0], sum(c.count for c, part in ranked if part > 1 - _TOGETHER), Fraction(1))
         phases: list[Phase] = []
-        for before, end in zip((Fraction(0), *ends), ends, strict=False):
-            phases.append(self._phase(top, sum(c.count for c, part in ranked if part > before), end))
+        for before, end in itertools.pairwise([*ends, Fraction(1)]):
+            clusters = sum(c.count for c, part in ranked if part > max(before, 1 - _TOGETHER))
+            shares = first.shares.among(Fraction(clusters, first.clusters))
+            phases.append(Phase(end, clusters, shares, self._costs(shares)))
         return tuple(phases)
 
     def _timed(self, cluster: Cluster, phases: Sequence[Phase]) -> Board:
@@ -182,17 +196,16 @@ class Sharing:
             start, done = start + int((phase.end - done) * alone), phase.end
             until = None if phase.end == 1 else start
             if board is None:
-                board = self._board(cluster, phase.costs, until)
-            else:
-                board.costs, board.until, board.folding = phase.costs, until, self._folding(phase.costs)
-                board.forget()
-                board.run()
+                board = Board(cluster, phase.costs, self.program.overheads.queue)
+            board.costs, board.until, board.folding = phase.costs, until, self._under(phase.costs)[1]
+            board.forget()
+            board.run()
         assert board is not None
         return board
 
     def _with_barriers(self, clusters: Sequence[Cluster], costs: Costs) -> Board:
         """Runs all clusters from one barrier of all cores to the next; the last one to finish."""
-        boards = [Board(c, costs, self.program.overheads.queue, self._folding(costs), held=frozenset({ALL_CORES})) for c in clusters]
+        boards = [Board(c, costs, self.program.overheads.queue, self._under(costs)[1], held=frozenset({ALL_CORES})) for c in clusters]
         while True:
             for board in boards:
                 board.run()
