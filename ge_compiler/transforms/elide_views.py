@@ -52,8 +52,8 @@ class ElideViewsPass(ModulePass):
 
 
 def _forward(grouping: Grouping) -> None:
-    """What a kernel only hands through is its input; where it needs memory of its own, it is copied later."""
-    for kernel in grouping.kernels():
+    """What a kernel only hands through is its input; where it needs memory of its own, it is copied later. What nobody uses goes."""
+    for kernel in reversed(grouping.kernels()):
         for result, value in zip(kernel.results, kernel.yielded.values, strict=True):
             if value in kernel.body.block.args:
                 result.replace_all_uses_with(kernel.inputs[kernel.body.block.args.index(value)])

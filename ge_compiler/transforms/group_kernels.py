@@ -100,7 +100,7 @@ def _best(grouping: Grouping, producer: fused.KernelOp) -> Option | None:
     users = grouping.users(producer)
     consumers = [user for user in users if isinstance(user, fused.KernelOp)]
     options: list[Option | Refusal] = []
-    if len(consumers) == len(users):
+    if users and len(consumers) == len(users):
         options.append(grouping.into_all(producer, consumers))
     if len(users) > 1 and not (len(producer.inputs) <= 2 and is_light(producer) and any(map(_saves, options))):
         options += [grouping.into_one(producer, consumer) for consumer in consumers]

@@ -91,7 +91,8 @@ class Grouping:
         return self.verdicts[key]
 
     def _origins(self, *kernels: fused.KernelOp) -> frozenset[Origin]:
-        return frozenset(origin for kernel in kernels for origin in self.origins.get(kernel, ()))
+        own = (self.origins.get(k) or (origin_of(k, self.order.places.get(k, len(self.order.places))),) for k in kernels)
+        return frozenset(origin for origins in own for origin in origins)
 
     def _number(self, kernel: fused.KernelOp) -> int:
         if kernel not in self.known:
