@@ -107,26 +107,31 @@ class AttentionOp(IRDLOperation):
 
     def verify_(self) -> None:
         verify_element_types(self)
-        q, k, v = (tensor_type(x) for x in (self.q, self.k, self.v))
-        if not q.get_element_type() == k.get_element_type() == v.get_element_type() or is_integer(q.get_element_type()):
-            raise VerifyException(f"q, k and v must have one floating element type, got {q}, {k} and {v}")
-        if min(len(t.get_shape()) for t in (q, k, v)) < 2:
-            raise VerifyException(f"q, k and v must have at least two dimensions, got {q}, {k} and {v}")
-        if q.get_shape()[-1] != k.get_shape()[-1] or k.get_shape()[-2] != v.get_shape()[-2]:
-            raise VerifyException(f"q {show(q.get_shape())}, k {show(k.get_shape())} and v {show(v.get_shape())} must agree in D and Sk")
-        batch = broadcast([t.get_shape()[:-2] for t in (q, k, v)])
-        expected = None if batch is None else TensorType(f32, (*batch, q.get_shape()[-2], v.get_shape()[-1]))
-        if batch is None or self.result.type != expected:
-            raise VerifyException(
-                f"result is {self.result.type}, but the operands give {expected or 'batch dimensions that do not broadcast'}"
-            )
-        self._verify_mask((*batch, q.get_shape()[-2], k.get_shape()[-2]))
+        _verify_attention(self)
 
-    def _verify_mask(self, scores: tuple[int, ...]) -> None:
-        if self.mask is None:
-            return
-        mask = tensor_type(self.mask)
-        if is_integer(mask.get_element_type()) and mask.get_element_type() != i1:
-            raise VerifyException(f"mask must be boolean or floating, got {mask}")
-        if broadcast([mask.get_shape(), scores]) != scores:
-            raise VerifyException(f"mask {show(mask.get_shape())} does not broadcast to the scores {show(scores)}")
+
+def _verify_attention(op: AttentionOp) -> None:
+    """Raises `VerifyException` unless element types, sizes and the result of an attention agree."""
+    q, k, v = (tensor_type(x) for x in (op.q, op.k, op.v))
+    if not q.get_element_type() == k.get_element_type() == v.get_element_type() or is_integer(q.get_element_type()):
+        raise VerifyException(f"q, k and v must have one floating element type, got {q}, {k} and {v}")
+    if min(len(t.get_shape()) for t in (q, k, v)) < 2:
+        raise VerifyException(f"q, k and v must have at least two dimensions, got {q}, {k} and {v}")
+    if q.get_shape()[-1] != k.get_shape()[-1] or k.get_shape()[-2] != v.get_shape()[-2]:
+        raise VerifyException(f"q {show(q.get_shape())}, k {show(k.get_shape())} and v {show(v.get_shape())} must agree in D and Sk")
+    batch = broadcast([t.get_shape()[:-2] for t in (q, k, v)])
+    expected = None if batch is None else TensorType(f32, (*batch, q.get_shape()[-2], v.get_shape()[-1]))
+    if batch is None or op.result.type != expected:
+        raise VerifyException(f"result is {op.result.type}, but the operands give {expected or 'batch dimensions that do not broadcast'}")
+    _verify_mask(op, (*batch, q.get_shape()[-2], k.get_shape()[-2]))
+
+
+def _verify_mask(op: AttentionOp, scores: tuple[int, ...]) -> None:
+    """Raises `VerifyException` unless the mask, if there is one, repeats to the shape of the scores."""
+    if op.mask is None:
+        return
+    mask = tensor_type(op.mask)
+    if is_integer(mask.get_element_type()) and mask.get_element_type() != i1:
+        raise VerifyException(f"mask must be boolean or floating, got {mask}")
+    if broadcast([mask.get_shape(), scores]) != scores:
+        raise VerifyException(f"mask {show(mask.get_shape())} does not broadcast to the scores {show(scores)}")
