@@ -237,6 +237,9 @@ VIEWS: dict[str, Callable[[Tensor], Any]] = {
     "transpose": lambda x: (x.transpose(0, -1), x.swapaxes(0, 1), x.mT),
     "unbind": lambda x: x.unbind(1),
     "unsafe_view": lambda x: torch.ops.aten._unsafe_view(x, [48]),
+    "unfold": lambda x: (x.unfold(2, 4, 4), x.unfold(1, 2, 1), x.unfold(2, 3, 2)),
+    "diff": lambda x: (x.diff(), x.diff(2, 1), x.diff(dim=0, prepend=x[:1]), (x > 0).diff()),
+    "type_as": lambda x: x.float().type_as(x),
     "view": lambda x: x.view(6, 8).unsqueeze(1),
 }
 for _name, _view in VIEWS.items():
@@ -294,6 +297,7 @@ REDUCTIONS: dict[str, Callable[[Tensor], Any]] = {
 }
 for _name, _view in REDUCTIONS.items():
     one(_name, _view, Y)
+one("adaptive_avg_pool", lambda x: (F.adaptive_avg_pool2d(x, 1), F.adaptive_avg_pool2d(x, (5, 1)), F.adaptive_avg_pool1d(x[0], 1)), IMAGE)
 one("sum of booleans", lambda x: (x.sum(), x.sum(0)), MASK)
 one("sum of integers", lambda x: x.sum(0), INTEGERS.to(torch.int32))
 one("softmax of masked rows", lambda x: x.softmax(-1), torch.tensor([[0.0, -math.inf], [-math.inf, -math.inf]]))

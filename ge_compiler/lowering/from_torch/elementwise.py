@@ -254,7 +254,7 @@ def addcdiv(c: Conversion, x: SSAValue, x1: SSAValue, x2: SSAValue, value: float
     return c.op("Add", c.promoted(x), _scaled(c, quotient, value))
 
 
-@converts("aten._to_copy.default")
+@converts("aten._to_copy.default", "aten.type_as.default")
 def to_copy(c: Conversion, x: SSAValue, *_: Any) -> SSAValue:
     return c.promoted(x)
 

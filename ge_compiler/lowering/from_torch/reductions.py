@@ -38,6 +38,17 @@ def mean_all(c: Conversion, x: SSAValue, *_: Any) -> SSAValue:
     return mean(c, x, None, False)
 
 
+@converts("aten.adaptive_avg_pool1d.default", "aten.adaptive_avg_pool2d.default")
+def adaptive_average(c: Conversion, x: SSAValue, sizes: Sequence[int]) -> SSAValue:
+    head = shape_of(x)[: -len(sizes)]
+    extents = shape_of(x)[-len(sizes) :]
+    if any(extent % size for extent, size in zip(extents, sizes, strict=True)):
+        c.decline("windows of different sizes")
+    apart = [number for extent, size in zip(extents, sizes, strict=True) for number in (size, extent // size)]
+    dims = [len(head) + 1 + 2 * i for i in range(len(sizes))]
+    return reduced(c, "ReduceMeanD", c.reshape(x, (*head, *apart)), dims, False)
+
+
 @converts("aten.amax.default")
 def amax(c: Conversion, x: SSAValue, dims: Dims, keep: bool) -> SSAValue:
     return reduced(c, "ReduceMaxD", x, dims, keep)

@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from ge_compiler.lowering.from_torch.conversion import Conversion, converts, shape_of
+from ge_compiler.lowering.from_torch.conversion import Conversion, converts, is_boolean, shape_of
 
 
 @converts(
@@ -120,6 +121,35 @@ def roll(c: Conversion, x: SSAValue, shifts: Sequence[int], dims: Sequence[int])
         return c.reshape(_rolled(c, c.reshape(x, (math.prod(c.shape),)), shifts[0], 0), c.shape)
     for shift, dim in zip(shifts, dims, strict=True):
         x = _rolled(c, x, shift, dim % len(c.shape))
+    return x
+
+
+@converts("aten.unfold.default")
+def unfold(c: Conversion, x: SSAValue, dim: int, size: int, step: int) -> SSAValue:
+    """Windows along `dim`, whose elements become the last dimension."""
+    shape = shape_of(x)
+    rank = len(shape)
+    if not rank:
+        return c.reshape(x, c.shape)
+    dim %= rank
+    count = c.shape[dim]
+    if size == step:
+        windows = c.reshape(c.slice(x, dim, 0, count * size), (*shape[:dim], count, size, *shape[dim + 1 :]))
+    else:
+        starts = c.reshape(c.range(i64, count, 0, step), (count, 1))
+        windows = c.op("GatherV2", x, c.op("Add", starts, c.range(i64, size, 0, 1)), axis=dim)
+    return c.transpose(windows, [*range(dim + 1), *range(dim + 2, rank + 1), dim + 1])
+
+
+@converts("aten.diff.default")
+def diff(c: Conversion, x: SSAValue, order: int, dim: int, before: SSAValue | None, after: SSAValue | None) -> SSAValue:
+    dim %= len(shape_of(x))
+    parts = [part for part in (before, x, after) if part is not None]
+    x = c.op("ConcatD", parts, concat_dim=dim) if len(parts) > 1 else x
+    for _ in range(order):
+        extent = shape_of(x)[dim]
+        later, earlier = c.slice(x, dim, min(1, extent), extent), c.slice(x, dim, 0, max(extent - 1, 0))
+        x = c.op("NotEqual" if is_boolean(x) else "Sub", later, earlier)
     return x
 
 
