@@ -208,7 +208,7 @@ def _jump(board: Board, core: Core, anchor: _Anchor) -> bool:
     if count <= 0:
         return False
     own = loops[moved.index(core)]
-    board.jumps.append(Jump(core.number, own[0].body, core.time, period, own[1], count))
+    board.jumps.append(Jump(core.number, own[0].body, core.time, period, own[1], count, len(board.events or ())))
     for (frame, done), c in zip(loops, moved, strict=True):
         frame.iteration += count * done
         _shift(c, count * period, count, anchor.busy[c.number])

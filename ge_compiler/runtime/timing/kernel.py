@@ -158,8 +158,9 @@ def time_kernel(kernel: FuncOp, target: NpuTarget, resident: Collection[int] = (
         raise CompileError.at(kernel, f"@{kernel.sym_name.data} has no instructions to time")
     timing, sizes = target.timing, tensor_bytes(kernel)
     traffic = traffic_of(program, sizes, timing, frozenset(resident))
-    outcome = Sharing(program, timing, traffic).run()
-    found = KernelTime(program.name, timing, program, traffic, outcome, lambda scale: Sharing(program, timing, traffic, scale).run().ticks)
+    sharing = Sharing(program, timing, traffic)
+    outcome = sharing.run()
+    found = KernelTime(program.name, timing, program, traffic, outcome, lambda factor: sharing.with_hbm(outcome, factor))
     if len(_KNOWN) >= _KEPT:
         _KNOWN.clear()
     _KNOWN[key] = (target, found)

@@ -24,6 +24,10 @@ Costs = Sequence[tuple[int, int, int]]
 """Fill, occupancy and latency of each work."""
 
 
+Event = tuple[int, int, int, int, int]
+"""An instruction that was evaluated: core, pipe, work, start, end."""
+
+
 class Frame:
     """A body that a core is in: its next item, and for a loop, which iteration of how many."""
 
@@ -209,8 +213,8 @@ class Board:
     """Kinds of items that no core passes: barriers of all cores, until the others are there."""
     defers: bool = False
     """Whether a wait for a token that is not there may be put off: when no core gets anywhere otherwise."""
-    events: list[tuple[int, int, int, int, int]] | None = None
-    """If asked for: (core, pipe, work, start, end) of every instruction that was evaluated."""
+    events: list[Event] | None = None
+    """The instructions that were evaluated, if asked for."""
     jumps: list[Jump] = field(default_factory=list["Jump"])
     cores: list[Core] = field(init=False)
     tokens: list[deque[int]] = field(init=False)
@@ -284,3 +288,5 @@ class Jump:
     iterations: int
     """In a period."""
     periods: int
+    events: int = 0
+    """How many events came before."""

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
 from typing import Any
 
 from ge_compiler.dialects.instruction_costs import Shares
 from ge_compiler.dialects.target_timing import Timing
+from ge_compiler.runtime.timing.concurrency import Move, concurrent, overlapping, rounded, steady
 from ge_compiler.runtime.timing.fold import Folding
 from ge_compiler.runtime.timing.program import ALL_CORES, Cluster, KernelProgram, work_counts
-from ge_compiler.runtime.timing.scoreboard import Board, Costs
+from ge_compiler.runtime.timing.scoreboard import Board, Costs, Event
 from ge_compiler.runtime.timing.traffic import Traffic
 
 _ROUNDS = 6
-_GRAIN = 64
-"""How finely the number of pipes that move bytes at the same time is told apart."""
 _TOGETHER = Fraction(49, 50)
 """Clusters with at least this part of the most work finish with those that have the most."""
+_OFTEN = Fraction(3, 20)
+"""Two pipes that move bytes for more than this part of the time are looked at together, others one by one."""
 _FEW = 8
 """One in so many clusters that are through are enough to end a phase."""
 
@@ -54,12 +55,11 @@ class Outcome:
 
 @dataclass
 class Sharing:
-    """Times a kernel on shared memory. `scale` multiplies the bandwidth of HBM."""
+    """Times a kernel on shared memory."""
 
     program: KernelProgram
     timing: Timing
     traffic: Traffic
-    scale: Fraction = Fraction(1)
     _known: list[tuple[Costs, Folding, dict[Cluster, Board]]] = field(default_factory=list[Any], init=False)
 
     def run(self) -> Outcome:
@@ -77,6 +77,15 @@ class Sharing:
             boards = [self._timed(cluster, phases) for cluster in self._longest(ranked, phases[0].costs)]
             board = max(boards, key=lambda b: b.end)
         return Outcome(max(board.end, *floors.values()), board, phases, floors)
+
+    def with_hbm(self, outcome: Outcome, factor: Fraction) -> int:
+        """The ticks of the same kernel, with all pipes moving bytes as they did, if HBM were `factor` times as fast."""
+        if outcome.board.held:
+            costs = self._costs(outcome.phases[0].shares.with_hbm(factor))
+            return max(self._with_barriers(list(self.program.clusters), costs).end, *self._floors(factor).values())
+        shares = [phase.shares.with_hbm(factor) for phase in outcome.phases]
+        phases = [replace(phase, shares=s, costs=self._costs(s)) for phase, s in zip(outcome.phases, shares, strict=True)]
+        return max(self._timed(outcome.board.cluster, phases).end, *self._floors(factor).values())
 
     # ---- classes of clusters ------------------------------------------------------------------------------------------
 
@@ -108,7 +117,7 @@ class Sharing:
     # ---- shares -------------------------------------------------------------------------------------------------------
 
     def _shares(self, clusters: int, of_hbm: Fraction, of_l2: Fraction) -> Shares:
-        read, mixed = (self.timing.shared_rate(f"hbm.{name}") * self.scale for name in ("read", "mixed"))
+        read, mixed = (self.timing.shared_rate(f"hbm.{name}") for name in ("read", "mixed"))
         everyone = mixed / (clusters * of_hbm)
         return Shares(min(read / clusters, everyone), everyone, self.timing.shared_rate("l2.total") / (clusters * of_l2))
 
@@ -118,20 +127,45 @@ class Sharing:
 
     def _phase(self, cluster: Cluster, clusters: int, end: Fraction) -> Phase:
         """Shares that fit to how many pipes of a cluster move bytes at the same time, which depends on the shares."""
-        of_hbm = of_l2 = Fraction(1)
-        shares = self._shares(clusters, of_hbm, of_l2)
+        seen = (Fraction(1), Fraction(1))
+        shares = self._shares(clusters, *seen)
         costs = self._costs(shares)
         for _ in range(_ROUNDS):
-            ticks = self._board(cluster, costs).end
-            flows = self._flows(cluster, shares, max(1, ticks))
+            flows = self._flows(cluster, shares, max(1, self._board(cluster, costs).end))
             if len(flows) < 2:
                 break
-            of_hbm, of_l2 = (_concurrent([flow[i] for flow in flows]) for i in (0, 1))
-            shares = self._shares(clusters, of_hbm, of_l2)
-            before, costs = costs, self._costs(shares)
-            if _close(before, costs):
+            before, seen = seen, self._seen(cluster, shares, costs, flows)
+            seen = (rounded((before[0] + seen[0]) / 2), rounded((before[1] + seen[1]) / 2)) if before != (1, 1) else seen
+            shares = self._shares(clusters, *seen)
+            earlier, costs = costs, self._costs(shares)
+            if _close(earlier, costs):
                 break
         return Phase(end, clusters, shares, costs)
+
+    def _seen(
+        self, cluster: Cluster, shares: Shares, costs: Costs, flows: Sequence[tuple[Fraction, Fraction]]
+    ) -> tuple[Fraction, Fraction]:
+        """How many pipes of its cluster one that moves bytes from HBM, or from L2, finds moving them, itself included."""
+        if sum(hbm + l2 > _OFTEN for hbm, l2 in flows) < 2:
+            return concurrent([hbm for hbm, _ in flows]), concurrent([l2 for _, l2 in flows])
+        board = Board(cluster, costs, self.program.overheads.queue, Folding(), events=[])
+        board.run()
+        events, period = steady(board)
+        return overlapping([self._move(board, event, shares) for event in events], period)
+
+    def _move(self, board: Board, event: Event, shares: Shares) -> Move:
+        core, _, work, start, end = event
+        (hbm, l2), lanes = self._times(work, shares), board.cores[core].stream.copies
+        held = max(1, end - start)
+        return Move(start, end, min(Fraction(1), hbm / held) * lanes, min(Fraction(1), l2 / held) * lanes)
+
+    def _times(self, work: int, shares: Shares) -> tuple[Fraction, Fraction]:
+        """Ticks for the bytes of a work from HBM, and for those from L2."""
+        traffic, missing = self.program.works[work].cost.traffic, self.traffic.misses[work]
+        if traffic is None:
+            return Fraction(0), Fraction(0)
+        off_chip = min(traffic.rate, shares.hbm_write if traffic.writes else shares.hbm_read)
+        return traffic.bytes * missing / off_chip, traffic.bytes * (1 - missing) / min(traffic.rate, shares.l2)
 
     def _flows(self, cluster: Cluster, shares: Shares, ticks: int) -> list[tuple[Fraction, Fraction]]:
         """For each pipe that moves bytes, the parts of the time in which it takes them from HBM and from L2."""
@@ -139,17 +173,14 @@ class Sharing:
         for stream in cluster.streams:
             times = [[Fraction(0), Fraction(0)] for _ in stream.pipes]
             for work, count in work_counts(stream.body).items():
-                traffic, missing = self.program.works[work].cost.traffic, self.traffic.misses[work]
-                if traffic is not None:
-                    off_chip = min(traffic.rate, shares.hbm_write if traffic.writes else shares.hbm_read)
-                    times[self.program.pipes[work]][0] += count * traffic.bytes * missing / off_chip
-                    times[self.program.pipes[work]][1] += count * traffic.bytes * (1 - missing) / min(traffic.rate, shares.l2)
+                for i, ticks_of_one in enumerate(self._times(work, shares)):
+                    times[self.program.pipes[work]][i] += count * ticks_of_one
             flows += [(hbm / ticks, l2 / ticks) for hbm, l2 in times if hbm or l2 for _ in range(stream.copies)]
         return flows
 
-    def _floors(self) -> dict[str, int]:
+    def _floors(self, factor: Fraction = Fraction(1)) -> dict[str, int]:
         t, rate = self.traffic, self.timing.shared_rate
-        hbm = max(t.hbm_read / (rate("hbm.read") * self.scale), (t.hbm_read + t.hbm_written) / (rate("hbm.mixed") * self.scale))
+        hbm = max(t.hbm_read / (rate("hbm.read") * factor), (t.hbm_read + t.hbm_written) / (rate("hbm.mixed") * factor))
         return {"hbm": ceil(hbm), "l2": ceil((t.read + t.written) / rate("l2.total"))}
 
     # ---- runs ---------------------------------------------------------------------------------------------------------
@@ -192,9 +223,9 @@ class Sharing:
             return self._board(cluster, phases[0].costs)
         start, done, board = 0, Fraction(0), None
         for phase in phases:
-            alone = self._board(cluster, phase.costs).end
-            start, done = start + int((phase.end - done) * alone), phase.end
-            until = None if phase.end == 1 else start
+            alone = self._board(cluster, phase.costs)
+            start, done = start + int((phase.end - done) * alone.end), phase.end
+            until = None if phase.end == 1 else start - self._rest(alone)
             if board is None:
                 board = Board(cluster, phase.costs, self.program.overheads.queue)
             board.costs, board.until, board.folding = phase.costs, until, self._under(phase.costs)[1]
@@ -202,6 +233,11 @@ class Sharing:
             board.run()
         assert board is not None
         return board
+
+    def _rest(self, board: Board) -> int:
+        """How long before its end a cluster has moved its last bytes."""
+        moving = {pipe for pipe, work in zip(self.program.pipes, self.program.works, strict=True) if work.cost.traffic is not None}
+        return board.end - max(time for core in board.cores for pipe, time in enumerate(core.free) if pipe in moving)
 
     def _with_barriers(self, clusters: Sequence[Cluster], costs: Costs) -> Board:
         """Runs all clusters from one barrier of all cores to the next; the last one to finish."""
@@ -214,13 +250,6 @@ class Sharing:
             together = max(board.end for board in boards) + self.program.overheads.all_cores
             for board in boards:
                 board.release(together)
-
-
-def _concurrent(parts: Sequence[Fraction]) -> Fraction:
-    """How many flows one that is under way sees at a time, itself included, if each is for its part of the time."""
-    total = sum(parts)
-    seen = sum(p * (1 + total - p) for p in parts) / total if total else Fraction(1)
-    return max(Fraction(1), Fraction(round(seen * _GRAIN), _GRAIN))
 
 
 def _close(before: Costs, after: Costs) -> bool:
