@@ -85,7 +85,7 @@ def _group(grouping: Grouping) -> None:
         queue.ask(kernel)
     while (found := queue.pop()) is not None:
         producer, option = found
-        if _best(grouping, producer) != option:  # the order of others has changed
+        if not grouping.is_possible(producer, option):  # others have moved
             queue.ask(producer)
             continue
         made = grouping.apply(producer, option)

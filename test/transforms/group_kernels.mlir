@@ -90,7 +90,7 @@ func.func @rows(%x: tensor<64x64xf16>) -> tensor<64xf32> {
   // CHECK: %fc = fused.kernel(%x) {ops = ["MatMulV2"], op_name = "fc"}
   %fc = ge.MatMulV2 %x, %x : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16>
   // CHECK: fused.kernel(%fc) {ops = ["Cast", "Square", "ReduceSumD"]
-  // expected-remark@+1 {{[group-kernels] reduction: fc (MatMulV2) stays apart: 'fused.reduce' op reduces the result of an anchor}}
+  // expected-remark@+1 {{[group-kernels] reduction: fc (MatMulV2) stays apart: a tile of fc (MatMulV2) holds a part of each row only}}
   %c = ge.Cast %fc : (tensor<64x64xf16>) -> tensor<64x64xf32>
   %q = ge.Square %c : (tensor<64x64xf32>) -> tensor<64x64xf32>
   %s = ge.ReduceSumD %q {axes = array<i64: 1>} : (tensor<64x64xf32>) -> tensor<64xf32>
@@ -128,7 +128,7 @@ func.func @two(%x: tensor<4x4xf16>) -> tensor<4x4xf16> {
   // CHECK: fused.kernel(%x) {ops = ["MatMulV2"], op_name = "a"}
   %a = ge.MatMulV2 %x, %x : (tensor<4x4xf16>, tensor<4x4xf16>) -> tensor<4x4xf16>
   // CHECK: fused.kernel(%a, %x) {ops = ["MatMulV2", "Add"], op_name = "b"}
-  // expected-remark@+1 {{[group-kernels] anchor: a (MatMulV2) stays apart: 'fused.matmul' op}}
+  // expected-remark@+1 {{[group-kernels] anchor: a (MatMulV2) stays apart: a (MatMulV2) and b (MatMulV2, Add) both have an anchor}}
   %b = ge.MatMulV2 %a, %x : (tensor<4x4xf16>, tensor<4x4xf16>) -> tensor<4x4xf16>
   %c = ge.Add %b, %a : (tensor<4x4xf16>, tensor<4x4xf16>) -> tensor<4x4xf16>
   func.return %c : tensor<4x4xf16>
@@ -151,7 +151,7 @@ func.func @cycle(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4xf32> {
     %e = fused.matmul %p, %q : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     fused.yield %e : tensor<4x4xf32>
   }
-  // expected-remark@+2 {{[group-kernels] domain: a (Abs) stays apart: 'fused.yield' op has}}
+  // expected-remark@+2 {{[group-kernels] domain: a (Abs) stays apart: it would have results of tensor<4x4xf32> and of tensor<4xf32>}}
   // expected-remark@+1 {{[group-kernels] reduction: b (MatMul) stays apart}}
   %c = fused.kernel(%a, %b) {ops = ["Dot"], op_name = "c"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4xf32> {
   ^bb0(%p: tensor<4x4xf32>, %q: tensor<4x4xf32>):

@@ -122,13 +122,15 @@ class Graph:
 
     def concat(self) -> str:
         x = self.pick()
-        d, shape = self.draw(st.integers(0, len(self.shapes[x]) - 1)), self.shapes[x]
+        shape = self.shapes[x]
+        d: int = self.draw(st.integers(0, len(shape) - 1))
         fitting = [
             y
             for y, s in self.shapes.items()
             if len(s) == len(shape) and all(a == b or i == d for i, (a, b) in enumerate(zip(s, shape, strict=False)))
         ]
-        pieces: list[str] = [x, *self.draw(st.lists(st.sampled_from(fitting), min_size=1, max_size=2))]
+        others: list[str] = self.draw(st.lists(st.sampled_from(fitting), min_size=1, max_size=2))
+        pieces = [x, *others]
         new: Shape = (*shape[:d], sum(self.shapes[p][d] for p in pieces), *shape[d + 1 :])
         names, types = ", ".join(f"{{{i}}}" for i in range(len(pieces))), ", ".join(map(self.of, pieces))
         return self.kernel(f"fused.concat {names} along {d} : {types}", pieces, new)

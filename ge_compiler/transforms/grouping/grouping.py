@@ -13,6 +13,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ge_compiler.dialects import fused
 from ge_compiler.dialects.fused.destinations import updated_argument
+from ge_compiler.dialects.types import tensor_type
 from ge_compiler.transforms.grouping.cost import LAUNCH, bytes_of_tensor, cost_of
 from ge_compiler.transforms.grouping.equality import body_key
 from ge_compiler.transforms.grouping.merging import Merged, build, erase, merge, name_of
@@ -41,6 +42,27 @@ class Option:
     """Results of the producer that the merged kernel gives, too."""
 
 
+@dataclass(frozen=True)
+class _Traits:
+    """What tells at once which kernels do not go together."""
+
+    has_anchor: bool
+    has_reduction: bool
+    elements: int | None
+    """Of its result, if it has one and computes all of it."""
+
+
+def _traits_of(kernel: fused.KernelOp) -> _Traits:
+    ops = list(kernel.body.block.ops)
+    values = kernel.yielded.values
+    is_whole = len(values) == 1 and not isinstance(values[0].owner, fused.ConcatOp | fused.InsertOp | fused.ScatterOp)
+    return _Traits(
+        any(isinstance(op, fused.MatmulOp | fused.AttentionOp) for op in ops),
+        any(isinstance(op, fused.ReduceOp) for op in ops),
+        tensor_type(values[0]).element_count() if is_whole else None,
+    )
+
+
 @dataclass
 class Grouping:
     """The kernels of one function, while some of them become one."""
@@ -53,6 +75,7 @@ class Grouping:
     known: dict[Operation, int] = field(default_factory=dict[Operation, int])
     """The numbers of kernels' bodies."""
     costs: dict[int, int | Refusal] = field(default_factory=dict[int, "int | Refusal"])
+    traits: dict[int, _Traits] = field(default_factory=dict[int, "_Traits"])
     verdicts: dict[Hashable, int | Refusal] = field(default_factory=dict[Hashable, "int | Refusal"])
 
     origins: dict[Operation, frozenset[Origin]] = field(default_factory=dict[Operation, "frozenset[Origin]"])
@@ -85,10 +108,36 @@ class Grouping:
         count = len(names(self._origins(producer, consumer))[0])
         if count > self.max_ops:
             return Refusal("max-ops", f"the kernel would have {count} operators, the limit is {self.max_ops}")
+        refusal = self._obvious(producer, consumer, kept)
+        if refusal is not None:
+            return refusal
         key = self._pair(producer, consumer, kept)
         if key not in self.verdicts:
             self.verdicts[key] = _judge_merged(merge(producer, consumer, kept))
         return self.verdicts[key]
+
+    def _traits(self, kernel: fused.KernelOp) -> _Traits:
+        number = self._number(kernel)
+        if number not in self.traits:
+            self.traits[number] = _traits_of(kernel)
+        return self.traits[number]
+
+    def _obvious(self, producer: fused.KernelOp, consumer: fused.KernelOp, kept: Sequence[SSAValue]) -> Refusal | None:
+        """What can be told without making the merged kernel."""
+        p, c = self._traits(producer), self._traits(consumer)
+        if p.has_anchor and c.has_anchor:
+            return Refusal("anchor", f"{name_of(producer)} and {name_of(consumer)} both have an anchor, of which a kernel has one")
+        if (p.has_anchor and c.has_reduction) or (c.has_anchor and p.has_reduction):
+            anchor, other = (producer, consumer) if p.has_anchor else (consumer, producer)
+            return Refusal(
+                "reduction", f"a tile of {name_of(anchor)} holds a part of each row only, but {name_of(other)} reduces whole ones"
+            )
+        if kept and c.elements is not None:
+            differing = next((y for y in kept if tensor_type(y).element_count() != c.elements), None)
+            if differing is not None:
+                one, other = differing.type, consumer.outputs[0].type
+                return Refusal("domain", f"it would have results of {one} and of {other}, which do not run over the same elements")
+        return None
 
     def _origins(self, *kernels: fused.KernelOp) -> frozenset[Origin]:
         own = (self.origins.get(k) or (origin_of(k, self.order.places.get(k, len(self.order.places))),) for k in kernels)
@@ -139,6 +188,13 @@ class Grouping:
         """What a kernel costs; about, if it has no domain."""
         cost = self.cost(kernel)
         return cost if isinstance(cost, int) else LAUNCH + sum(map(bytes_of_tensor, (*kernel.inputs, *kernel.results)))
+
+    def is_possible(self, producer: fused.KernelOp, option: Option) -> bool:
+        """Whether an option that was found earlier still is one."""
+        moves_results = len(option.consumers) == 1
+        return all(
+            c.parent is not None and self.can_move(producer, c, moves_results and bool(option.kept)) is None for c in option.consumers
+        )
 
     # ---- changes
 
