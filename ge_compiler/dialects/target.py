@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, StringAttr
@@ -120,10 +119,12 @@ class NpuTarget:
         return ()
 
 
+_SHIPPED = Path(__file__).parent / "targets"
+
+
 def available_targets() -> tuple[str, ...]:
     """The names of the targets that ship with the compiler, sorted."""
-    files = resources.files("ge_compiler.dialects").joinpath("targets").iterdir()
-    return tuple(sorted(f.name.removesuffix(".toml") for f in files if f.name.endswith(".toml")))
+    return tuple(sorted(file.stem for file in _SHIPPED.glob("*.toml")))
 
 
 def table_digest(name: str) -> str | None:
@@ -152,8 +153,7 @@ def load_target(name: str) -> NpuTarget:
     if name not in available_targets():
         names = ", ".join(available_targets())
         raise CompileError(f"unknown target '{name}'{did_you_mean(name, available_targets())}; targets: {names}, or a table file NAME.toml")
-    file = resources.files("ge_compiler.dialects").joinpath("targets", f"{name}.toml")
-    return _parse(file.read_text(encoding="utf-8"), f"{name}.toml")
+    return _parse((_SHIPPED / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
 
 
 def target_name_of(module: ModuleOp) -> str:

@@ -2,23 +2,66 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, Self
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import VarConstraint, base, operand_def, result_def, traits_def
+from xdsl.ir import Attribute
+from xdsl.irdl import operand_def, result_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ge_compiler.dialects.elementwise import ElementwiseOp, define, operand_names
 from ge_compiler.dialects.functions import FUNCTIONS, Function
-from ge_compiler.dialects.types import Tensor, tensor_type
+from ge_compiler.dialects.types import tensor_type
 
 
 class FusedElementwiseOp(ElementwiseOp):
-    """A function of the table on tensors of one shape; broadcasting is a `fused.broadcast` before it."""
+    """
+    A function of the table on tensors of one shape; broadcasting is a `fused.broadcast` before it.
 
-    T: ClassVar[VarConstraint[Tensor]] = VarConstraint("T", base(TensorType))
+    Written as operands, attributes, and one type; conditions have a type of their own before it, and a predicate's result one behind it.
+    One parser and one printer serve all: a format of its own for each op would cost a tenth of the time to start.
+    """
+
     result = result_def(TensorType)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        function = FUNCTIONS[cls.FUNCTION]
+        start = parser.pos
+        unresolved = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
+        if len(unresolved) != function.operands:
+            parser.raise_error(f"expected {function.operands} operands, got {len(unresolved)}", start, parser.pos)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types: list[Attribute] = []
+        for _ in range(function.conditions):
+            types.append(parser.parse_type())
+            parser.parse_punctuation(",")
+        type_ = parser.parse_type()
+        result = type_
+        if function.is_predicate:
+            parser.parse_characters("to")
+            result = parser.parse_type()
+        types += [type_] * (function.operands - function.conditions)
+        operands = parser.resolve_operands(unresolved, types, start)
+        properties = {name: attributes.pop(name) for name in [*attributes] if name in cls.get_irdl_definition().properties}
+        return cls.create(operands=operands, result_types=[result], properties=properties, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes | self.properties)
+        printer.print_string(" : ")
+        for condition in self.operands[: self.function.conditions]:
+            printer.print_attribute(condition.type)
+            printer.print_string(", ")
+        printer.print_attribute(self.operands[-1].type if self.function.is_predicate else self.result.type)
+        if self.function.is_predicate:
+            printer.print_string(" to ")
+            printer.print_attribute(self.result.type)
 
     def verify_(self) -> None:
         self.verify_elements(list(self.operands), self.result)
@@ -28,17 +71,8 @@ class FusedElementwiseOp(ElementwiseOp):
 
 
 def _fields(function: Function) -> dict[str, Any]:
-    names, t = operand_names(function), FusedElementwiseOp.T
-    numbers = names[function.conditions :]
-    types = [*(f"type(${name})" for name in names[: function.conditions]), "type($result)"]
-    if function.is_predicate:
-        types = [f"type(${numbers[0]}) `to` type($result)"]
-    return {
-        **{name: operand_def(t if name in numbers else TensorType) for name in names},
-        "result": result_def(TensorType if function.is_predicate else t),
-        "traits": traits_def(Pure()),
-        "assembly_format": f"{' `,` '.join(f'${name}' for name in names)} attr-dict `:` {' `,` '.join(types)}",
-    }
+    names = operand_names(function)
+    return {**{name: operand_def(TensorType) for name in names}, "result": result_def(TensorType), "traits": traits_def(Pure())}
 
 
 ELEMENTWISE: dict[str, type[FusedElementwiseOp]] = define("fused", "", FusedElementwiseOp, FUNCTIONS.values(), _fields)

@@ -34,7 +34,7 @@ func.func private @no_scalar(%x: tensor<4xf32>) {
 // -----
 
 func.func private @shapes(%x: tensor<4xf32>, %y: tensor<1xf32>) {
-  // expected-error@+1 {{'fused.add' op operand 'rhs' at position 1 does not verify}}
+  // expected-error@+1 {{'fused.add' op keeps the shape, but operand #1 is tensor<1xf32> and the result tensor<4xf32>}}
   %0 = "fused.add"(%x, %y) : (tensor<4xf32>, tensor<1xf32>) -> tensor<4xf32>
   func.return
 }
