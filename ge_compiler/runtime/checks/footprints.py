@@ -104,6 +104,10 @@ class GlobalObject:
     name: str
     number: int
     bytes: int
+    views: dict[tuple[int, tuple[int, ...], tuple[int, ...]], GlobalView] = field(
+        default_factory=dict[tuple[int, tuple[int, ...], tuple[int, ...]], "GlobalView"], compare=False, repr=False
+    )
+    """Parts of the tensor by offset, shape and strides: one object for one part."""
 
 
 @dataclass(eq=False)
@@ -134,7 +138,11 @@ class GlobalView:
 
     def part(self, offsets: Sequence[int], extents: Sequence[int], dropped: int) -> GlobalView:
         offset = self.offset + sum(o * s for o, s in zip(offsets, self.strides, strict=True))
-        return GlobalView(self.object, self.element_bytes, offset, tuple(extents[dropped:]), self.strides[dropped:])
+        key = (offset, tuple(extents[dropped:]), self.strides[dropped:])
+        found = self.object.views.get(key)
+        if found is None:
+            found = self.object.views[key] = GlobalView(self.object, self.element_bytes, *key)
+        return found
 
 
 View = ChipView | GlobalView
