@@ -13,9 +13,11 @@ JOBS ?= 2
 
 .PHONY: demo test test-all check bench mutation clean help
 
-demo: $(READY) ## compile the example MLP and run it against PyTorch
+demo: $(READY) ## compile the example MLP and a BERT layer, and run them against PyTorch
 	$(BIN)/gec compile examples/mlp.py:SimpleMLP --input 'x=f16[32,768]' -o mlp.om
 	$(BIN)/gec run mlp.om --golden torch
+	$(BIN)/gec compile examples/bert_layer.py:BertLayer --input 'x=f16[2,128,768]' -o bert.om
+	$(BIN)/gec run bert.om --golden torch
 
 test: check ## the checks and every test but the slow ones
 	$(BIN)/pytest -n $(JOBS) -q -m 'not slow'
