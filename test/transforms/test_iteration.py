@@ -363,6 +363,19 @@ def test_rows_of_a_destination() -> None:
     check(function, [x, np.array([6, 0, 3]), d])
 
 
+def test_rows_of_a_destination_in_two_halves() -> None:
+    function = parsed(
+        """func.func @main(%x: tensor<2x3x4xi64>, %i: tensor<3xi64>, %d: tensor<2x7x8xi64>) -> tensor<2x7x8xi64> {
+  %n = fused.add %x, %x : tensor<2x3x4xi64>
+  %c = fused.concat %n, %x along 2 : tensor<2x3x4xi64>, tensor<2x3x4xi64> to tensor<2x3x8xi64>
+  %y = fused.scatter %c at %i into %d along 1 : tensor<2x3x8xi64>, tensor<3xi64> into tensor<2x7x8xi64> to tensor<2x7x8xi64>
+  func.return %y : tensor<2x7x8xi64>
+}"""
+    )
+    x, _, d = arrays_for(function)
+    check(function, [x, np.array([6, 0, 3]), d])
+
+
 def test_a_product_of_views_with_a_view_of_its_result() -> None:
     function = parsed(
         """func.func @main(%x: tensor<6x8xf16>, %w: tensor<5x2x4xf16>, %b: tensor<5xf32>) -> tensor<2x5x3xf32> {

@@ -129,7 +129,7 @@ class _Analysis:
         parts = [part for i, value in enumerate(last.operands) for part in _parts(i, value)]
         widest = max((tensor_type(value).get_shape() for _, value, _ in parts), key=prod)
         own = tuple(self.found.index(size, Role.POINT) for size in widest)
-        for result, value, op in parts:
+        for result, value, path in parts:
             shape = tensor_type(value).get_shape()
             access = own if shape == widest else None
             if access is None and prod(shape) == prod(widest):
@@ -141,29 +141,27 @@ class _Analysis:
                     f"has a result of {value.type} and one of {show(widest)} elements; "
                     "the results of a kernel run over the same elements, its domain",
                 )
-            self.found.outputs.append(self._output(result, value, op, access))
+            self.found.outputs.append(self._output(result, value, path, access))
         return self.found.outputs
 
-    def _output(self, result: int, value: SSAValue, op: Operation | None, access: Access) -> Output:
-        match op:
-            case fused.ConcatOp():
-                start = 0
-                for piece in op.pieces[: _number(self.found.outputs, result)]:
-                    start += tensor_type(piece).get_shape()[op.dimension.value.data]
-                offsets = [start if d == op.dimension.value.data else 0 for d in range(len(access))]
-                return Output(result, value, access, _moved(access, offsets, [1] * len(access)))
-            case fused.InsertOp():
-                place = _moved(access, op.offsets.get_values(), op.strides.get_values())
-                return Output(result, value, access, place, tied=_tied(op.dest))
-            case fused.ScatterOp():
-                d = op.dimension.value.data
-                entry = AffineIndex.of(self.found.dimension(tensor_type(op.dest).get_shape()[d], Role.GATHERED))
-                place = (*access[:d], entry, *access[d + 1 :])
-                return Output(result, value, access, place, (op.indices, (access[d],)), _tied(op.dest))
-            case fused.ReshapeOp():
-                return Output(result, value, access, (linear(access, tensor_type(value).get_shape()),))
-            case _:
-                return Output(result, value, access, access)
+    def _output(self, result: int, value: SSAValue, path: Path, access: Access) -> Output:
+        place, rows, tied = access, None, None
+        for op, number in path:
+            match op:
+                case fused.ConcatOp():
+                    d = op.dimension.value.data
+                    start = sum(tensor_type(piece).get_shape()[d] for piece in op.pieces[:number])
+                    place = _moved(place, [start if i == d else 0 for i in range(len(place))], [1] * len(place))
+                case fused.InsertOp():
+                    place, tied = _moved(place, op.offsets.get_values(), op.strides.get_values()), _tied(op.dest)
+                case fused.ScatterOp():
+                    d, tied = op.dimension.value.data, _tied(op.dest)
+                    rows = op.indices, (place[d],)
+                    entry = AffineIndex.of(self.found.dimension(tensor_type(op.dest).get_shape()[d], Role.GATHERED))
+                    place = (*place[:d], entry, *place[d + 1 :])
+                case _:
+                    place = (linear(place, tensor_type(value).get_shape()),)
+        return Output(result, value, access, place, rows, tied)
 
     # ---- operands
 
@@ -251,17 +249,23 @@ class _Analysis:
         return [(q[0], (*q[1], access[-2], d)), (k[0], (*k[1], keys, d)), (v[0], (*v[1], keys, access[-1])), *masks]
 
 
-def _parts(result: int, value: SSAValue) -> list[tuple[int, SSAValue, Operation | None]]:
+Path = tuple[tuple[Operation, int], ...]
+"""The ops that put a part of a result into its place, the innermost first, each with the number of its operand."""
+
+
+def _parts(result: int, value: SSAValue) -> list[tuple[int, SSAValue, Path]]:
     """What a kernel computes of a result: the pieces of a concat, the part of a destination, or the whole, whatever its shape."""
     match value.owner:
         case fused.ConcatOp() as op:
-            return [(result, piece, op) for piece in op.pieces]
+            return [(result, piece, ((op, i),)) for i, piece in enumerate(op.pieces)]
+        case fused.InsertOp() | fused.ScatterOp() as op if isinstance(op.x.owner, fused.ConcatOp):
+            return [(result, piece, (*path, (op, 0))) for _, piece, path in _parts(result, op.x)]
         case fused.InsertOp() | fused.ScatterOp() as op:
-            return [(result, op.x, op)]
+            return [(result, op.x, ((op, 0),))]
         case fused.ReshapeOp() as op:
-            return [(result, _without_reshapes(value), op)]
+            return [(result, _without_reshapes(value), ((op, 0),))]
         case _:
-            return [(result, value, None)]
+            return [(result, value, ())]
 
 
 def _without_reshapes(value: SSAValue) -> SSAValue:
@@ -269,11 +273,6 @@ def _without_reshapes(value: SSAValue) -> SSAValue:
     while isinstance(value.owner, fused.ReshapeOp):
         value = value.owner.x
     return value
-
-
-def _number(before: list[Output], result: int) -> int:
-    """Which piece of a result comes next."""
-    return sum(output.result == result for output in before)
 
 
 def _tied(value: SSAValue) -> BlockArgument:
