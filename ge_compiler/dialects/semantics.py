@@ -39,16 +39,20 @@ def dtype_of(element: Attribute) -> np.dtype[Any]:
     return np.dtype(dtype)
 
 
-def _reciprocal(x: Array) -> Array:
-    return np.divide(np.float32(1), x)
+def _reciprocal(x: Array, out: Array | None = None) -> Array:
+    return np.divide(np.float32(1), x, out=out)
 
 
-def _select(condition: Array, x: Array, y: Array) -> Array:
-    return np.where(condition, x, y)
+def _select(condition: Array, x: Array, y: Array, out: Array | None = None) -> Array:
+    if out is None:
+        return np.where(condition, x, y)
+    np.copyto(out, y)
+    np.copyto(out, x, where=condition)
+    return out
 
 
-def _relu(x: Array) -> Array:
-    return np.maximum(x, x.dtype.type(0))
+def _relu(x: Array, out: Array | None = None) -> Array:
+    return np.maximum(x, x.dtype.type(0), out=out)
 
 
 _NATIVE: dict[str, Callable[..., Array]] = {
@@ -87,6 +91,11 @@ def apply(name: str, *operands: Array, scalar: float | None = None) -> Array:
     """The function `name` of the table on arrays that broadcast against each other; expansions run in native functions."""
     with np.errstate(all="ignore"):
         return np.asarray(expand(_Numpy(), name, operands, scalar))  # numpy makes scalars of arrays of rank 0
+
+
+def native(name: str, has_scalar: bool = False) -> Callable[..., Array]:
+    """The native function `name`, of arrays and then its scalar. It takes `out` too; that of `select` must not be one of its operands."""
+    return (_WITH_SCALAR if has_scalar else _NATIVE)[name]
 
 
 class _Numpy:

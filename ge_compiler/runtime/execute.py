@@ -37,6 +37,7 @@ from ge_compiler.runtime.interpreters.control import CONTROL
 from ge_compiler.runtime.interpreters.grids import grid_table
 from ge_compiler.runtime.interpreters.primitives import PRIMITIVES
 from ge_compiler.runtime.interpreters.tensors import TENSORS, TILE_VALUES
+from ge_compiler.runtime.lifted import Lifted, NotLifted, launch
 from ge_compiler.runtime.machine import Machine
 from ge_compiler.runtime.memory import Memory, Region
 from ge_compiler.runtime.walk import Factory, Frame, Function, Registers, Step, Table, noting
@@ -50,6 +51,10 @@ class Statistics:
     """Function -> instruction name -> how often it ran."""
     launches: Counter[str] = field(default_factory=Counter[str])
     """Kernel -> how often it was launched."""
+    lifted: Counter[str] = field(default_factory=Counter[str])
+    """Kernel -> how many of its launches ran lifted."""
+    not_lifted: dict[str, str] = field(default_factory=dict[str, str])
+    """Kernel -> why launches of it ran on the checked executor, though lifted execution was asked for."""
 
     @property
     def total(self) -> int:
@@ -70,21 +75,30 @@ def execute(
     statistics: Statistics | None = None,
     block_order: int | None = None,
     host: Host | None = None,
+    lifted: Lifted | None = None,
 ) -> list[Array]:
     """
     The results of `@main` on `inputs`, whose shapes and dtypes are those of its arguments. Inputs are never modified: the new contents of
     states are among the results.
 
     `weights` maps symbols to arrays. `check` reports faults of programs with addresses. `block_order` seeds a random order of the
-    blocks of every grid, which must not change a bit. `statistics` is filled. `host` executes operators that only a host can. Raises
+    blocks of every grid, which must not change a bit. `statistics` is filled. `host` executes operators that only a host can. With
+    `lifted`, kernels at `npu` run many blocks at once, with the same bits; what cannot runs checked, and `statistics` says why. Raises
     `CompileError` where the inputs do not fit the module, the program is at fault, or it needs a host and there is none.
     """
     main = _main_of(module)
     on_memory = _on_memory(main)
     with _one_thread(), np.errstate(all="ignore"):
-        run = _Run(module, main, weights, check, block_order, host)
         arrays = _check_inputs(main, inputs)
-        results = run.on_memory(arrays) if on_memory else run.on_tensors(arrays)
+        run = _Run(module, main, weights, check and (lifted is None or lifted.is_partial), block_order, host, lifted)
+        try:
+            results = run.on_memory(arrays) if on_memory else run.on_tensors(arrays)
+        except NotLifted:
+            # Without a history of memory the checked executor cannot take over: once more, with one.
+            assert lifted is not None
+            lifted.is_partial = True
+            run = _Run(module, main, weights, True, block_order, host, lifted)
+            results = run.on_memory(arrays)
     if statistics is not None:
         run.report(statistics)
     owned: list[Array] = []
@@ -167,15 +181,25 @@ class _Run:
     """One execution: the memories, the weights, and the functions compiled so far."""
 
     def __init__(
-        self, module: ModuleOp, main: FuncOp, weights: Mapping[str, Array], check: bool, block_order: int | None, host: Host | None
+        self,
+        module: ModuleOp,
+        main: FuncOp,
+        weights: Mapping[str, Array],
+        check: bool,
+        block_order: int | None,
+        host: Host | None,
+        lifted: Lifted | None,
     ) -> None:
         self._module, self._main, self._weights = module, main, weights
-        self._check, self._host = check, host
+        self._check, self._host, self._lifted = check, host, lifted
         self._machine = Machine(target_of(module), arena_bytes(main), check)
         self._random = None if block_order is None else random.Random(block_order)
         self._functions: dict[str, Function] = {}
         self._compiling: set[str] = set()
         self._launches: Counter[str] = Counter()
+        self._lifted_launches: Counter[str] = Counter()
+        self._lifted_instructions: dict[str, Counter[str]] = {}
+        self._not_lifted: dict[str, str] = {}
         self._table: Table = self._all_meanings()
 
     def _all_meanings(self) -> Table:
@@ -224,6 +248,10 @@ class _Run:
 
     def report(self, statistics: Statistics) -> None:
         statistics.launches.update(self._launches)
+        statistics.lifted.update(self._lifted_launches)
+        statistics.not_lifted.update(self._not_lifted)
+        for name, counts in self._lifted_instructions.items():
+            statistics.instructions.setdefault(name, Counter()).update(counts)
         for name, function in self._functions.items():
             if fused.engine_of(function.op) is not fused.Engine.AICORE and function.op is not self._main:
                 continue  # operators are no instructions
@@ -281,7 +309,7 @@ class _Run:
             return self._launch_of_operators(op, frame)
         kernel = op.kernel()
         assert kernel is not None, "a launch names a kernel"
-        name, function = op.kernel_name, self._function(kernel)
+        name, function = op.kernel_name, self._callable(op, kernel)
         inputs, destinations, results = frame.slots(op.inputs), frame.slots(op.destinations), frame.slots(op.outputs)
         returns = bool(kernel.function_type.outputs.data)
         copied = [isinstance(d.type, TensorType) and not (isinstance(d.owner, EmptyOp) and d.has_one_use()) for d in op.destinations]
@@ -302,6 +330,28 @@ class _Run:
                 r[result] = np.ascontiguousarray(value).reshape(value.shape) if contiguous else value
 
         return step
+
+    def _callable(self, op: fused.LaunchOp, kernel: FuncOp) -> Callable[..., list[Any]]:
+        """What a launch calls: lifted where that is asked for and possible."""
+        lifted = self._lifted
+        if lifted is None or not any(isinstance(x.type, MemRefType) for x in op.operands):
+            return self._function(kernel)
+        operands, name = [*op.inputs, *op.destinations], op.kernel_name
+        constant = [isinstance(x.owner, ge.LoadWeightOp) for x in operands]
+
+        def call(*regions: Region) -> list[Any]:
+            try:
+                counts = launch(lifted, kernel, self._machine.target, regions, constant)
+            except NotLifted as reason:
+                self._not_lifted[name] = str(reason)
+                if not self._check:
+                    raise
+                return self._function(kernel)(*regions)
+            self._lifted_launches[name] += 1
+            self._lifted_instructions.setdefault(name, Counter()).update(counts)
+            return []
+
+        return call
 
     def _launch_of_operators(self, op: fused.LaunchOp, frame: Frame) -> Step:
         """A launch with addresses of a kernel that keeps its tensors: it reads all inputs, then writes all destinations."""

@@ -281,6 +281,12 @@ class Region(Reference):
         self.owner.last_writer = op
         return self.owner
 
+    def mark_written(self, op: Operation) -> None:
+        """As if `op` had written every element what it is now."""
+        owner = self._writing(op)
+        if self.tags is not None:
+            self.tags[...] = _pattern(owner.number, self.dtype.itemsize)
+
     def forget(self) -> None:
         """From here on nothing has been written."""
         if self.tags is not None:

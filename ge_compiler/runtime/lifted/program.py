@@ -1,0 +1,203 @@
+"""Lifted kernels that run: rectangles on worker threads, shadows of global memory, and what is kept from one call to the next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from xdsl.dialects.func import FuncOp
+
+from ge_compiler.dialects.semantics import Array
+from ge_compiler.dialects.target import NpuTarget
+from ge_compiler.runtime.lifted import arithmetic
+from ge_compiler.runtime.lifted.binding import Bound, Memories, bind
+from ge_compiler.runtime.lifted.indices import NotLifted
+from ge_compiler.runtime.lifted.kernel import Followed, Phase, follow
+from ge_compiler.runtime.lifted.layout import Layout, chosen_widths, corners, lay_out
+from ge_compiler.runtime.lifted.values import Global, Trace
+
+
+@dataclass
+class Part:
+    """One class of blocks and how its rectangles lie in scratch memory."""
+
+    trace: Trace
+    layout: Layout
+    bound: dict[tuple[int, tuple[int, ...]], Bound] = field(default_factory=dict[tuple[int, tuple[int, ...]], Bound])
+    """By worker and size of the rectangle."""
+
+
+class Rectangle(NamedTuple):
+    part: Part
+    corner: tuple[int, ...]
+    widths: tuple[int, ...]
+
+
+class Worker:
+    """The scratch memory of one thread."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._scratch = np.empty(0, np.uint8)
+        self._generation = 0
+
+    def run(self, rectangles: Sequence[Rectangle], memories: Memories) -> None:
+        with np.errstate(all="ignore"):
+            for part, corner, widths in rectangles:
+                self._bound(part, widths).run(corner, memories)
+
+    def reserve(self, size: int) -> bool:
+        """Room for `size` bytes; whether the memory is another one now."""
+        if size <= self._scratch.size:
+            return False
+        self._scratch = np.empty(size, np.uint8)
+        return True
+
+    def _bound(self, part: Part, widths: tuple[int, ...]) -> Bound:
+        key = self.number, widths
+        if key not in part.bound:
+            part.bound[key] = bind(part.trace, part.layout, widths, self._scratch)
+        return part.bound[key]
+
+
+@dataclass
+class Kernel:
+    """A lifted kernel."""
+
+    followed: Followed
+    phases: list[tuple[Phase, list[Part], list[Global]]]
+    """With the global memory that each phase uses, shadows included."""
+
+    @property
+    def scratch(self) -> int:
+        return max((part.layout.size for _, parts, _ in self.phases for part in parts), default=0)
+
+    @property
+    def instructions(self) -> Counter[str]:
+        return self.followed.instructions
+
+    def parts(self) -> Iterator[Part]:
+        for _, parts, _ in self.phases:
+            yield from parts
+
+    def written(self) -> frozenset[int]:
+        """The arguments that may change."""
+        return frozenset(i for phase, _, _ in self.phases for i in phase.written - phase.kept)
+
+
+def lift(kernel: FuncOp, target: NpuTarget, shapes: Sequence[tuple[int, ...]], groups: Sequence[int], width: int | None) -> Kernel:
+    """`kernel` in rectangles of at most `width` blocks. Raises `NotLifted`."""
+    followed = follow(kernel, target, shapes, groups)
+    phases: list[tuple[Phase, list[Part], list[Global]]] = []
+    for phase in followed.phases:
+        parts = [Part(trace, lay_out(trace, chosen_widths(trace, width))) for trace in phase.traces]
+        operands = [x for trace in phase.traces for step in trace.steps for x in (step.out, *step.inputs)]
+        sources = list(dict.fromkeys(x.source for x in operands if isinstance(x.source, Global)))
+        phases.append((phase, parts, sources))
+    return Kernel(followed, phases)
+
+
+class Shadows:
+    """Copies of constant tensors in f32, or turned, kept from call to call up to a number of bytes."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = limit
+        self.bytes = 0
+        self._kept: dict[tuple[int, tuple[int, ...], Global], tuple[Array, Array]] = {}
+
+    def of(self, array: Array, source: Global, constant: bool) -> Array:
+        """The shadow of `array` that `source` says; `constant` arrays never change."""
+        key = array.__array_interface__["data"][0], array.shape, Global(0, source.wide, source.turned)
+        if constant and key in self._kept:
+            return self._kept[key][1]
+        made = _shadow(array, source)
+        if constant and (self.limit is None or self.bytes + made.nbytes <= self.limit):
+            self._kept[key] = array, made  # the array as well, so that no other takes its place
+            self.bytes += made.nbytes
+        return made
+
+
+def _shadow(array: Array, source: Global) -> Array:
+    matrix = array.reshape(-1, array.shape[-1]) if array.ndim else array.reshape(1, 1)
+    if source.turned:
+        matrix = matrix.T
+    made = np.empty(matrix.shape, np.float32 if source.wide else array.dtype)
+    if source.turned and source.wide:
+        # Converting and turning at once would read or write with large strides element by element.
+        straight = np.empty(array.shape, np.float32)
+        arithmetic.convert(straight, array)
+        matrix = straight.reshape(matrix.shape[::-1]).T
+        np.copyto(made, matrix)
+    else:
+        arithmetic.convert(made, matrix)
+    return made
+
+
+class Lifted:
+    """
+    What lifted execution keeps from call to call: kernels by name and shapes, shadows of weights, workers' scratch memory.
+
+    `width` limits the blocks of a rectangle (all sizes give the same bits), `workers` is the number of threads, `shadow_limit` the bytes
+    of weights' shadows that are kept.
+    """
+
+    def __init__(self, *, width: int | None = None, workers: int = 1, shadow_limit: int | None = None) -> None:
+        self.width = width
+        self.shadows = Shadows(shadow_limit)
+        self.is_partial = False
+        """Whether some launch was not lifted before: memory then has a history, which the checked executor needs."""
+        self._workers = [Worker(i) for i in range(workers)]
+        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
+        self._kernels: dict[object, Kernel | NotLifted] = {}
+
+    def kernel(self, function: FuncOp, target: NpuTarget, arrays: Sequence[Array]) -> Kernel:
+        """The lifted form of `function` for arguments like `arrays`. Raises `NotLifted`."""
+        groups = _groups(arrays)
+        key = function, tuple(x.shape for x in arrays), tuple(groups)
+        if key not in self._kernels:
+            try:
+                self._kernels[key] = lift(function, target, key[1], groups, self.width)
+            except NotLifted as reason:
+                self._kernels[key] = reason
+        found = self._kernels[key]
+        if isinstance(found, NotLifted):
+            raise found
+        return found
+
+    def run(self, kernel: Kernel, arrays: Sequence[Array], constant: Sequence[bool]) -> None:
+        """Execute a launch; arrays are contiguous, those marked are weights. Raises `CompileError` where data names no row."""
+        self._reserve(kernel)
+        for _, parts, sources in kernel.phases:
+            memories = {s: self._memory(s, arrays, constant) for s in sources}
+            rectangles = [Rectangle(part, *where) for part in parts for where in corners(part.trace, part.layout.widths)]
+            if self._pool is None or any(part.trace.scatters for part in parts):
+                self._workers[0].run(rectangles, memories)
+                continue
+            count = len(self._workers)
+            futures = [self._pool.submit(w.run, rectangles[i::count], memories) for i, w in enumerate(self._workers)]
+            for future in futures:
+                future.result()
+
+    def _reserve(self, kernel: Kernel) -> None:
+        grown = [worker.reserve(kernel.scratch) for worker in self._workers]
+        if any(grown):
+            for other in self._kernels.values():
+                for part in other.parts() if isinstance(other, Kernel) else ():
+                    part.bound.clear()
+
+    def _memory(self, source: Global, arrays: Sequence[Array], constant: Sequence[bool]) -> Array:
+        if source.number < 0:
+            return arithmetic.numbers().view(np.uint8)
+        array = arrays[source.number]
+        if source.wide or source.turned:
+            array = self.shadows.of(array, source, constant[source.number])
+        return array.reshape(-1).view(np.uint8)
+
+
+def _groups(arrays: Sequence[Array]) -> list[int]:
+    """For each array the first one that it shares memory with."""
+    return [next(j for j, y in enumerate(arrays) if y is x or np.may_share_memory(x, y)) for x in arrays]
