@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ge_compiler.runtime.timing.fold import Folding
@@ -128,28 +128,51 @@ def _steps(path: _Path | None) -> Iterator[tuple[_Path, Label | None, int]]:
 
 def _summary(path: _Path | None, periods: Mapping[int, int]) -> CriticalPath:
     """Adds a path up. `periods` says how many ticks a period has of the jumps of so many ticks."""
-    ticks, crossings, steady, longest = Counter[Label](), Counter[str](), Counter[Label](), 0
+    total, steady, longest = _Sum(), _Sum(), 0
     for node, label, amount in _steps(path):
         if label is not None:
-            ticks[label] += amount
-            crossings[label[1]] += label[0] == "flag"
+            total.add(label, amount)
         elif amount:
-            times, (found, crossed) = amount // periods[amount], _period(node[0], periods[amount])
-            ticks.update({part: count * times for part, count in found.items()})
-            crossings.update({flag: count * times for flag, count in crossed.items()})
+            found = _period(node[0], periods[amount], periods)
+            total.repeat(found, amount // periods[amount])
             steady, longest = (found, amount) if amount > longest else (steady, longest)
-    return CriticalPath(ticks, +crossings, steady, sum(steady.values()))
+    return CriticalPath(total.ticks, +total.crossings, steady.ticks, sum(steady.ticks.values()))
 
 
-def _period(path: _Path | None, period: int) -> tuple[Counter[Label], Counter[str]]:
-    """What the last `period` ticks of a path went to."""
-    found, crossings, left = Counter[Label](), Counter[str](), period
-    for _, label, amount in _steps(path):
-        if left == 0 or label is None:
+@dataclass
+class _Sum:
+    """What ticks went to, and how often each flag was on the way."""
+
+    ticks: Counter[Label] = field(default_factory=Counter[Label])
+    crossings: Counter[str] = field(default_factory=Counter[str])
+
+    def add(self, label: Label, ticks: int) -> None:
+        self.ticks[label] += ticks
+        self.crossings[label[1]] += label[0] == "flag"
+
+    def repeat(self, other: _Sum, times: int) -> None:
+        self.ticks.update({label: count * times for label, count in other.ticks.items()})
+        self.crossings.update({flag: count * times for flag, count in other.crossings.items()})
+
+
+def _period(path: _Path | None, period: int, periods: Mapping[int, int]) -> _Sum:
+    """What the last `period` ticks of a path went to, with the loops in it that were jumped over."""
+    found, left = _Sum(), period
+    for node, label, amount in _steps(path):
+        if left == 0:
             break
-        found[label] += min(amount, left)
-        crossings[label[1]] += label[0] == "flag"
-        left -= min(amount, left)
+        part = min(amount, left)
+        if label is not None:
+            found.add(label, part)
+        elif part:
+            inner = periods[amount]
+            found.repeat(_period(node[0], inner, periods), part // inner)
+            found.repeat(_period(node[0], part % inner, periods), 1)
+        left -= part
     if left:
-        found["other", ""] += left
-    return found, +crossings
+        found.add(_OTHER, left)
+    return found
+
+
+_OTHER: Label = ("other", "")
+"""What lies before the start of a path."""

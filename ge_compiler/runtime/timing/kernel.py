@@ -36,10 +36,10 @@ class KernelTime:
     """
 
     name: str
-    timing: Timing
-    program: KernelProgram
-    traffic: Traffic
-    outcome: Outcome
+    timing: Timing = field(repr=False)
+    program: KernelProgram = field(repr=False)
+    traffic: Traffic = field(repr=False)
+    outcome: Outcome = field(repr=False)
     _again: Callable[[Fraction], int] = field(repr=False)
 
     @property
@@ -97,7 +97,7 @@ class KernelTime:
         if most >= BOUND * path.total:
             return f"{what.rpartition('.')[2].upper()}-bound"
         flags = sorted(path.crossings, key=lambda flag: (-path.crossings[flag], flag))[:2]
-        return "sync-bound" + (f": {', '.join(flags)}" if flags else "")
+        return "sync-bound" + (f": {' and '.join(flags)}" if flags else "")
 
     @property
     def hbm_bytes(self) -> int:
