@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
 from xdsl.dialects.builtin import DYNAMIC_INDEX, StringAttr, f32, i32, i64
-from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.ir import ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from ge_compiler.dialects.types import Buffer, Tensor, integer_bits, is_integer
+from ge_compiler.dialects.types import Buffer, Tensor
 
 
 class Reduction(StrEnum):
@@ -56,13 +54,3 @@ def verify_reduced(axis: int, x: Tensor | Buffer, result: Tensor | Buffer) -> No
     sizes, made = x.get_shape(), result.get_shape()
     if made[axis] not in (1, DYNAMIC_INDEX) or (DYNAMIC_INDEX not in (sizes[kept], made[kept]) and sizes[kept] != made[kept]):
         raise VerifyException(f"along {axis} must leave one element of each {'row' if axis else 'column'}, but {x} is reduced to {result}")
-
-
-def identity(kind: str, element: Attribute) -> float | int:
-    """What a reduction over no elements gives: 0 for a sum, else the least or the largest value of the type (f32: an infinity)."""
-    if kind == Reduction.SUM:
-        return 0 if is_integer(element) else 0.0
-    if not is_integer(element):
-        return -math.inf if kind == Reduction.MAX else math.inf
-    half = 1 << (integer_bits(element) - 1)
-    return -half if kind == Reduction.MAX else half - 1

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ge_compiler.dialects import fused
+from ge_compiler.dialects.functions import REDUCTIONS
 from ge_compiler.dialects.types import integer_bits, tensor_type
 from ge_compiler.lowering.tiling.shapes import TileShape
 from ge_compiler.transforms.iteration.accesses import Needed, Output, yielded
@@ -96,9 +97,6 @@ class TileSink(Protocol):
 
 _WITH_SCALAR = {"add": "adds", "mul": "muls", "max": "maxs", "min": "mins", "sub": "adds"}
 """Binary functions that have a form with a scalar, which then needs no tile; `sub` adds the negated one."""
-
-_COMBINED = {"sum": "add", "max": "max", "min": "min"}
-"""The function that combines the results of two chunks."""
 
 
 def emit(domain: Domain, shape: TileShape, sink: TileSink) -> None:
@@ -180,7 +178,7 @@ class _Emission:
                 assert isinstance(op, fused.ReduceOp)
                 self.sink.at(op)
                 partial = self._reduced(op, access)
-                combined.append(self.sink.function(_COMBINED[op.kind.kind.data], [accumulated, partial], None))
+                combined.append(self.sink.function(REDUCTIONS[op.kind.kind.data], [accumulated, partial], None))
             return combined
 
         results = self._loops(initial, body)

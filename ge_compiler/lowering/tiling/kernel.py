@@ -13,10 +13,9 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from ge_compiler.dialects import fused, npu, tile
 from ge_compiler.dialects.diagnostics import CompileError
-from ge_compiler.dialects.functions import FUNCTIONS
+from ge_compiler.dialects.functions import FUNCTIONS, identity_of
 from ge_compiler.dialects.locations import located
 from ge_compiler.dialects.memory import Space
-from ge_compiler.dialects.reductions import identity
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.tile.window import row_major
 from ge_compiler.dialects.types import tensor_type
@@ -235,7 +234,7 @@ class KernelWriter:
         return self._following(made, (False, False))
 
     def initial(self, kind: str, element: Attribute, follows: tuple[bool, bool]) -> SSAValue:
-        number = identity(kind, element)
+        number = identity_of(kind, str(element))
         value = FloatAttr(number, element) if isinstance(number, float) else IntegerAttr(number, element)  # pyright: ignore
         full = tile.FullOp(value, self._valid(follows), on_chip(self._room(follows), element, Space.UB))
         return self._following(self.writer.value(full, kind), follows)
