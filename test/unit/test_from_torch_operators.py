@@ -384,6 +384,8 @@ four("attention, boolean mask", attention, Q, K, V, KEEP)
 four("attention, rows that see nothing", attention, Q, K, V, KEEP & (torch.arange(5) != 2)[:, None])
 four("attention, added mask", lambda q, k, v, m: attention(q, k, v, m, scale=0.3), Q, K, V, normal(2, 1, 5, 7))
 
+four("attention, mask in f32", lambda q, k, v, m: attention(q, k, v, m.float()), Q, K, V, normal(5, 7))
+
 # ---- left to the host -------------------------------------------------------------------------------------------------
 
 HOST: dict[str, str] = {

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
-from ge_compiler.lowering.from_torch.conversion import Conversion, converts, element_type, shape_of
+from ge_compiler.lowering.from_torch.conversion import Conversion, converts, shape_of
 
 
 @converts("aten.scaled_dot_product_attention.default")
@@ -27,8 +26,6 @@ def attention(
     query, key, value = _batched(c, query, key, value, enable_gqa)
     if scale is None:
         scale = 1 / math.sqrt(shape_of(query)[-1]) if shape_of(query)[-1] else 1.0
-    if mask is not None and element_type(mask) != i1:
-        mask = c.promoted(mask)
     result = c.op("FlashAttentionScore", query, key, value, mask, scale_value=float(scale), is_causal=is_causal)
     return c.reshape(result, c.shape)
 
