@@ -59,10 +59,19 @@ class _Queue:
         self.heap: list[tuple[int, int, int]] = []
         self.entries: list[tuple[fused.KernelOp, Option]] = []
         self.current: dict[fused.KernelOp, int] = {}
+        self.stale: set[fused.KernelOp] = set()
+
+    def neighbour_changed(self, producer: fused.KernelOp) -> None:
+        """Look for another option of a producer: at once if it has none, else when its turn comes."""
+        if producer in self.current:
+            self.stale.add(producer)
+        else:
+            self.ask(producer)
 
     def ask(self, producer: fused.KernelOp) -> None:
-        """Look for the best option of a producer, again if its neighbours have changed."""
+        """Look for the best option of a producer."""
         self.current.pop(producer, None)
+        self.stale.discard(producer)
         option = _best(self.grouping, producer)
         if option is not None:
             self.current[producer] = len(self.entries)
@@ -73,8 +82,12 @@ class _Queue:
         while self.heap:
             _, _, number = heappop(self.heap)
             producer, option = self.entries[number]
-            if self.current.get(producer) == number and producer.parent is not None:
+            if self.current.get(producer) != number or producer.parent is None:
+                continue
+            if producer not in self.stale:
+                del self.current[producer]
                 return producer, option
+            self.ask(producer)
         return None
 
 
@@ -92,7 +105,7 @@ def _group(grouping: Grouping) -> None:
         again: list[fused.KernelOp] = [kernel for new in made for kernel in (*_producers(new), new)]
         for kernel in dict.fromkeys([*again, producer]):
             if kernel.parent is not None:
-                queue.ask(kernel)
+                queue.neighbour_changed(kernel)
 
 
 def _best(grouping: Grouping, producer: fused.KernelOp) -> Option | None:

@@ -16,7 +16,7 @@ from itertools import accumulate, pairwise
 from math import prod
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ge_compiler.dialects import fused
 from ge_compiler.dialects.locations import located
@@ -31,7 +31,8 @@ def sink_concats(block: Block) -> None:
     op = block.first_op
     while op is not None:
         following = op.next_op
-        made = _Sinking(op).run() if op.results else None
+        uses_concat = any(isinstance(x, OpResult) and x.owner.name == fused.ConcatOp.name for x in op.operands)
+        made = _Sinking(op).run() if uses_concat and op.results else None
         if made is None:
             op = following
             continue

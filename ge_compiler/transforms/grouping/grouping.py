@@ -105,8 +105,8 @@ class Grouping:
         other = next((kernel for kernel in (producer, consumer) if kernel.runs_on is not fused.Engine.AICORE), None)
         if other is not None:
             return Refusal("engine", f"{name_of(other)} runs on {other.runs_on.value}")
-        count = len(names(self._origins(producer, consumer))[0])
-        if count > self.max_ops:
+        count = len(producer.ops) + len(consumer.ops)
+        if count > self.max_ops and (count := len(names(self._origins(producer, consumer))[0])) > self.max_ops:
             return Refusal("max-ops", f"the kernel would have {count} operators, the limit is {self.max_ops}")
         refusal = self._obvious(producer, consumer, kept)
         if refusal is not None:

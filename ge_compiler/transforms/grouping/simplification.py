@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -13,7 +14,7 @@ from ge_compiler.transforms.grouping.concats import sink_concats
 def simplify(block: Block) -> None:
     """Rewrites a body of pure primitives in place; its values stay the same."""
     _forward(block)
-    if any(isinstance(op, fused.ConcatOp) for op in block.ops):
+    if any(op.name == fused.ConcatOp.name for op in block.ops):
         sink_concats(block)
         _forward(block)
     _drop_unused(block)
@@ -42,28 +43,39 @@ def _key(op: Operation) -> Hashable:
 
 def _unchanged(op: Operation) -> SSAValue | None:
     """The value that the result of `op` is anyway."""
-    match op:
-        case fused.ReshapeOp():
-            return op.x if op.x.type == op.result.type else None
-        case fused.TransposeOp():
-            order = list(op.permutation.get_values())
-            if order == sorted(order):
-                return op.x
-            before = op.x.owner
-            if isinstance(before, fused.TransposeOp) and [before.permutation.get_values()[d] for d in order] == sorted(order):
-                return before.x
-            return None
-        case fused.SliceOp() | fused.BroadcastOp() | fused.CastOp():
-            return op.x if op.x.type == op.result.type else None
-        case fused.ConcatOp():
-            return op.pieces[0] if len(op.pieces) == 1 else None
-        case _:
-            return None
+    rule = _RULES.get(type(op))
+    return rule(op) if rule is not None else None
+
+
+def _of_one_type(op: Operation) -> SSAValue | None:
+    return op.operands[0] if op.operands[0].type == op.results[0].type else None
+
+
+def _turned(op: fused.TransposeOp) -> SSAValue | None:
+    """What is transposed back, or not at all."""
+    order = list(op.permutation.get_values())
+    if order == sorted(order):
+        return op.x
+    before = op.x.owner
+    if isinstance(before, fused.TransposeOp) and [before.permutation.get_values()[d] for d in order] == sorted(order):
+        return before.x
+    return None
+
+
+def _single(op: fused.ConcatOp) -> SSAValue | None:
+    return op.pieces[0] if len(op.pieces) == 1 else None
+
+
+_RULES: dict[type[Operation], Callable[[Any], SSAValue | None]] = {
+    **dict.fromkeys((fused.ReshapeOp, fused.SliceOp, fused.BroadcastOp, fused.CastOp), _of_one_type),
+    fused.TransposeOp: _turned,
+    fused.ConcatOp: _single,
+}
 
 
 def _shorten(op: Operation) -> None:
     """Of reshapes in a row only the last one counts."""
-    if isinstance(op, fused.ReshapeOp) and isinstance(before := op.x.owner, fused.ReshapeOp):
+    if op.name == fused.ReshapeOp.name and isinstance(before := op.operands[0].owner, fused.ReshapeOp):
         op.operands[0] = before.x
 
 
