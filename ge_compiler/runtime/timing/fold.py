@@ -13,13 +13,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ge_compiler.runtime.timing.maxplus import Trace, leap
 from ge_compiler.runtime.timing.program import LOOP, SET, WAIT, Body
 from ge_compiler.runtime.timing.scoreboard import Board, Core, Frame, Jump
 
 LEAST_COUNT, LEAST_LENGTH = 4, 256
 """Loops of fewer iterations or fewer items are evaluated: looking for their period costs more."""
-_ANCHORS = 64
-_SPARSE = 4
+_ANCHORS, _SPARSE = 64, 4
+_DRIFTING, _WORTH, _LONGEST = 1024, 100_000, 5_000
+"""After so many iterations a loop is taken not to settle; if it has so many items left, a period of at most so many is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,9 @@ class Folding:
         if frame.count < LEAST_COUNT or frame.count * frame.body.length < LEAST_LENGTH or frame.iteration == frame.count - 1:
             return
         frame.visits += 1
+        if board.trace is not None or frame.visits > _DRIFTING:
+            self._drifting(board, core, frame)
+            return
         # Most loops settle at once. One that does not is looked at now and then, against one state at a time that is ever further back.
         sparse = frame.visits > _ANCHORS
         if sparse and frame.visits % _SPARSE:
@@ -78,12 +83,40 @@ class Folding:
             frame.history.clear()
             frame.seen = ()
 
+    # ---- loops that do not settle -------------------------------------------------------------------------------------
+
+    def _drifting(self, board: Board, core: Core, frame: Frame) -> None:
+        """Takes a loop that has not settled ahead by powers of what one period does, if that is worth it."""
+        if board.trace is not None and len(board.trace) > _LONGEST:
+            board.trace = None
+        if frame.drift is None:
+            rest = (frame.count - frame.iteration) * frame.body.length
+            if board.trace is None and rest >= _WORTH and board.events is None and board.until is None:
+                board.trace, frame.drift = [], (_places(board), _anchor(board, core))
+        elif board.trace is not None and _places(board) == frame.drift[0] and self._leap(board, frame.drift[1], board.trace):
+            board.trace = None
+
+    def _leap(self, board: Board, anchor: _Anchor, trace: Trace) -> bool:
+        moved = [c for c in board.cores if c.executed != anchor.executed[c.number]]
+        loops = [step for c in moved if (step := _steps(c, anchor.iterations[c.number])) is not None]
+        if len(loops) < len(moved) or any(c.waits for c in board.cores):
+            return False
+        count = min((frame.count - 1 - frame.iteration) // done for frame, done in loops)
+        if count <= 0 or not leap(board, moved, trace, count):
+            return False
+        for (frame, done), c in zip(loops, moved, strict=True):
+            frame.iteration += count * done
+            then = anchor.busy[c.number]
+            c.busy[:] = [now + count * (now - before) for now, before in zip(c.busy, then, strict=True)]
+        return True
+
     # ---- whole loops --------------------------------------------------------------------------------------------------
 
     def enter(self, board: Board, core: Core, frame: Frame) -> bool:
         """Applies the effect of a loop that does not touch other cores, if it is known for the state of this one."""
         if (
             board.events is not None
+            or board.trace is not None
             or core.waits
             or frame.count * frame.body.length < LEAST_LENGTH
             or not self._is_alone(board, frame.body)
@@ -142,6 +175,12 @@ def _relative(core: Core) -> list[Any]:
     if since < time or core.waits:
         key += [(time - since, *((item, time - issued) for waiting in core.deferred for item, issued in (*waiting, (None, time))))]
     return key
+
+
+def _places(board: Board) -> list[Any]:
+    """Where all cores are in their programs, and how many tokens there are; nothing of it is a time."""
+    places: list[Any] = [tuple((f.body, f.at) for f in core.frames) for core in board.cores]
+    return [*places, *map(len, board.tokens), *(len(waiting) for core in board.cores for waiting in core.deferred)]
 
 
 def _own_channels(board: Board, core: Core) -> list[int]:

@@ -18,7 +18,8 @@ from ge_compiler.dialects.target_timing import TICKS, Timing
 from ge_compiler.runtime.timing.critical import CriticalPath, critical_path
 from ge_compiler.runtime.timing.extract import read_kernel
 from ge_compiler.runtime.timing.program import KernelProgram, work_counts
-from ge_compiler.runtime.timing.sharing import Outcome, Sharing
+from ge_compiler.runtime.timing.scoreboard import Board
+from ge_compiler.runtime.timing.sharing import Maker, Outcome, Sharing
 from ge_compiler.runtime.timing.traffic import Traffic, tensor_bytes, traffic_of
 
 BOUND = Fraction(19, 20)
@@ -31,8 +32,8 @@ class KernelTime:
     How long a kernel takes on its cores, its launch not included. Numbers are exact for the model, and the same in every process.
 
     `program`, `outcome` and `traffic` hold everything that the figures were made of: `outcome.board` is the cluster that takes longest,
-    with its jumps; `Board(..., events=[])` run again on its cluster and costs lists every instruction that is not jumped over, and an
-    instruction at t inside a jump comes again at t plus each multiple of the jump's period.
+    with its jumps; `record` runs all clusters again on boards that see more, as those of `timeline` do. An instruction at t inside a jump
+    comes again at t plus each multiple of the jump's period.
     """
 
     name: str
@@ -41,6 +42,8 @@ class KernelTime:
     traffic: Traffic = field(repr=False)
     outcome: Outcome = field(repr=False)
     _again: Callable[[Fraction], int] = field(repr=False)
+    record: Callable[[Maker], list[Board]] = field(repr=False)
+    """Runs a cluster of each kind again, in the order of the program's, on boards that the given function makes."""
 
     @property
     def ticks(self) -> int:
@@ -160,7 +163,8 @@ def time_kernel(kernel: FuncOp, target: NpuTarget, resident: Collection[int] = (
     traffic = traffic_of(program, sizes, timing, frozenset(resident))
     sharing = Sharing(program, timing, traffic)
     outcome = sharing.run()
-    found = KernelTime(program.name, timing, program, traffic, outcome, lambda factor: sharing.with_hbm(outcome, factor))
+    again, record = functools.partial(sharing.with_hbm, outcome), functools.partial(sharing.recorded, outcome)
+    found = KernelTime(program.name, timing, program, traffic, outcome, again, record)
     if len(_KNOWN) >= _KEPT:
         _KNOWN.clear()
     _KNOWN[key] = (target, found)

@@ -31,7 +31,7 @@ Event = tuple[int, int, int, int, int]
 class Frame:
     """A body that a core is in: its next item, and for a loop, which iteration of how many."""
 
-    __slots__ = ("at", "body", "count", "entry", "history", "items", "iteration", "seen", "visits")
+    __slots__ = ("at", "body", "count", "drift", "entry", "history", "items", "iteration", "seen", "visits")
 
     def __init__(self, body: Body, count: int) -> None:
         self.body, self.items, self.count = body, body.items, count
@@ -39,6 +39,7 @@ class Frame:
         self.history: dict[Any, Any] = {}
         self.seen: tuple[int, ...] = ()
         self.entry: Any = None
+        self.drift: Any = None
 
 
 class Core:
@@ -79,8 +80,11 @@ class Core:
             if frame.at == len(frame.items):
                 self._end_of_body(board, frame)
                 continue
-            if not self.step(board, frame.items[frame.at]):
+            item = frame.items[frame.at]
+            if not self.step(board, item):
                 break
+            if board.trace is not None:
+                board.trace.append((self.number, item))
             frame.at += 1
             self.executed += 1
             if self.entered is not None:
@@ -215,6 +219,8 @@ class Board:
     """Whether a wait for a token that is not there may be put off: when no core gets anywhere otherwise."""
     events: list[Event] | None = None
     """The instructions that were evaluated, if asked for."""
+    trace: list[tuple[int, Item]] | None = None
+    """The items that were issued, each with the number of its core, while somebody asks for them."""
     jumps: list[Jump] = field(default_factory=list["Jump"])
     cores: list[Core] = field(init=False)
     tokens: list[deque[int]] = field(init=False)

@@ -7,7 +7,7 @@ when a class of clusters is through; the others then have more. Beside that, no 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
@@ -28,6 +28,10 @@ _OFTEN = Fraction(3, 20)
 """Two pipes that move bytes for more than this part of the time are looked at together, others one by one."""
 _FEW = 8
 """One in so many clusters that are through are enough to end a phase."""
+
+
+Maker = Callable[[Cluster, Costs, int], Board]
+"""Makes the board on which a cluster runs, from its costs and the depth of its queues."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ class Sharing:
             raise ValueError(f"@{self.program.name} has no instructions")
         if any(item[0] == ALL_CORES for cluster in self.program.clusters for stream in cluster.streams for item in stream.body.items):
             phase = self._phase(ranked[0][0], sum(c.count for c, _ in ranked), Fraction(1))
-            board = self._with_barriers([cluster for cluster, _ in ranked], phase.costs)
+            board = max(self._with_barriers([cluster for cluster, _ in ranked], phase.costs), key=lambda b: b.end)
             phases: tuple[Phase, ...] = (phase,)
         else:
             phases = self._phases(ranked)
@@ -82,10 +86,16 @@ class Sharing:
         """The ticks of the same kernel, with all pipes moving bytes as they did, if HBM were `factor` times as fast."""
         if outcome.board.held:
             costs = self._costs(outcome.phases[0].shares.with_hbm(factor))
-            return max(self._with_barriers(list(self.program.clusters), costs).end, *self._floors(factor).values())
+            return max(*(b.end for b in self._with_barriers(self.program.clusters, costs)), *self._floors(factor).values())
         shares = [phase.shares.with_hbm(factor) for phase in outcome.phases]
         phases = [replace(phase, shares=s, costs=self._costs(s)) for phase, s in zip(outcome.phases, shares, strict=True)]
         return max(self._timed(outcome.board.cluster, phases).end, *self._floors(factor).values())
+
+    def recorded(self, outcome: Outcome, make: Maker) -> list[Board]:
+        """The same run again, a board for each cluster of the program, for what a board of `make` sees of it."""
+        if outcome.board.held:
+            return self._with_barriers(self.program.clusters, outcome.phases[0].costs, make)
+        return [self._timed(cluster, outcome.phases, make) for cluster in self.program.clusters]
 
     # ---- classes of clusters ------------------------------------------------------------------------------------------
 
@@ -217,18 +227,21 @@ class Sharing:
             phases.append(Phase(end, clusters, shares, self._costs(shares)))
         return tuple(phases)
 
-    def _timed(self, cluster: Cluster, phases: Sequence[Phase]) -> Board:
+    def _timed(self, cluster: Cluster, phases: Sequence[Phase], make: Maker | None = None) -> Board:
         """A cluster's run through the phases, whose lengths are those that their work would take under their own shares."""
         if all(phase.costs == phases[0].costs for phase in phases):
-            return self._board(cluster, phases[0].costs)
+            if make is None:
+                return self._board(cluster, phases[0].costs)
+            phases = phases[-1:]
         start, done, board = 0, Fraction(0), None
         for phase in phases:
             alone = self._board(cluster, phase.costs)
             start, done = start + int((phase.end - done) * alone.end), phase.end
             until = None if phase.end == 1 else start - self._rest(alone)
             if board is None:
-                board = Board(cluster, phase.costs, self.program.overheads.queue)
-            board.costs, board.until, board.folding = phase.costs, until, self._under(phase.costs)[1]
+                board = (make or Board)(cluster, phase.costs, self.program.overheads.queue)
+            board.costs, board.until = phase.costs, until
+            board.folding = board.folding if make else self._under(phase.costs)[1]
             board.forget()
             board.run()
         assert board is not None
@@ -239,14 +252,17 @@ class Sharing:
         moving = {pipe for pipe, work in zip(self.program.pipes, self.program.works, strict=True) if work.cost.traffic is not None}
         return board.end - max(time for core in board.cores for pipe, time in enumerate(core.free) if pipe in moving)
 
-    def _with_barriers(self, clusters: Sequence[Cluster], costs: Costs) -> Board:
-        """Runs all clusters from one barrier of all cores to the next; the last one to finish."""
-        boards = [Board(c, costs, self.program.overheads.queue, self._under(costs)[1], held=frozenset({ALL_CORES})) for c in clusters]
+    def _with_barriers(self, clusters: Sequence[Cluster], costs: Costs, make: Maker | None = None) -> list[Board]:
+        """Runs all clusters from one barrier of all cores to the next."""
+        boards = [(make or Board)(cluster, costs, self.program.overheads.queue) for cluster in clusters]
+        for board in boards:
+            board.held = frozenset({ALL_CORES})
+            board.folding = board.folding if make else self._under(costs)[1]
         while True:
             for board in boards:
                 board.run()
             if all(board.finished for board in boards):
-                return max(boards, key=lambda b: b.end)
+                return boards
             together = max(board.end for board in boards) + self.program.overheads.all_cores
             for board in boards:
                 board.release(together)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from ge_compiler.runtime.timing import fold
 from ge_compiler.runtime.timing.fold import Folding
 from ge_compiler.runtime.timing.program import (
     BARRIER,
@@ -192,3 +193,35 @@ def test_every_tick_is_that_of_the_event_simulation(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(100, 180))
 def test_every_tick_is_that_of_the_event_simulation_more_often(seed: int) -> None:
     check(seed, SIZE)
+
+
+def test_circuits_that_drift_are_taken_ahead_by_powers() -> None:
+    """Two circuits of nearly the same length: the state does not come back for thousands of iterations."""
+    pool, costs = Pool(), [(0, 500_000, 0), (0, 500_000, 0), (0, 499_999, 0), (0, 500_000, 0)]
+    channels = tuple(Channel(f"flag {i}", 0, False) for i in range(4))
+    arms: list[Item] = [(SET, 1, 64, (0,), 0), (SET, 3, 64, (2,), 0)]
+    items: list[Item] = []
+    for a, b, there, back in ((0, 1, 1, 0), (2, 3, 3, 2)):
+        items += [(WAIT, a, 64, (back,)), (INSTRUCTION, a, 64, a), (SET, a, 64, (there,), 0)]
+        items += [(WAIT, b, 64, (there,)), (INSTRUCTION, b, 64, b), (SET, b, 64, (back,), 0)]
+    body = pool.body([*arms, *pool.loop(20_000, pool.body(items))])
+    made = RandomCluster(Cluster((Stream("ai", tuple(f"p{i}" for i in range(PIPES)), body),), channels), costs, 4)
+    plain, folded = board_of(made), board_of(made, Folding())
+    assert folded.end == plain.end
+    assert [core.busy for core in folded.cores] == [core.busy for core in plain.cores]
+    assert folded.evaluated * 10 < plain.evaluated
+
+
+def test_powers_are_exact_on_several_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    leaps: list[bool] = []
+    real = fold.leap
+    monkeypatch.setattr(fold, "leap", lambda *arguments: leaps.append(real(*arguments)) or leaps[-1])  # pyright: ignore
+    monkeypatch.setattr(fold, "_DRIFTING", 5)
+    monkeypatch.setattr(fold, "_WORTH", 0)
+    for made in programs(7, 120):
+        if sum(len(stream.pipes) * made.queue for stream in made.cluster.streams) > 150:
+            continue
+        plain, folded = board_of(made), board_of(made, Folding())
+        assert folded.end == plain.end
+        assert [core.busy for core in folded.cores] == [core.busy for core in plain.cores]
+    assert sum(leaps) >= 5
