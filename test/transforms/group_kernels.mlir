@@ -220,3 +220,53 @@ func.func @moved(%x: tensor<64x4xf32>) -> (tensor<1xf32>, tensor<64x4xf32>) {
   }
   func.return %b, %c : tensor<1xf32>, tensor<64x4xf32>
 }
+
+// -----
+
+// What is done with two halves is done with each of them; a kernel writes them into the rows of a state, or where they stand.
+// CHECK-LABEL: func.func @rotary
+func.func @rotary(%x: tensor<4x8xf32>, %cos: tensor<4x8xf32>, %sin: tensor<4x8xf32>, %i: tensor<4xi64>,
+    %cache: tensor<16x8xf32> {ge.updated_by = 1 : i64}) -> (tensor<4x8xf32>, tensor<16x8xf32>) {
+  // CHECK-NEXT: fused.kernel(%x, %cos, %sin) {ops = [{{.*}}"Neg"{{.*}}"ConcatD"
+  // CHECK:        %[[C:.*]] = fused.concat
+  // CHECK-NEXT:   fused.yield %[[C]]
+  // CHECK:      fused.kernel(%cache, %i, %x) {ops = ["Exp", "ConcatD", "Add", "ScatterUpdate"
+  // CHECK:        %[[D:.*]] = fused.concat
+  // CHECK-NEXT:   fused.scatter %[[D]] at
+  // CHECK-NOT:  fused.kernel(
+  // CHECK:      func.return
+  %a = ge.StridedSliceD %x {begin = array<i64: 0, 0>, end = array<i64: 4, 4>, strides = array<i64: 1, 1>} : (tensor<4x8xf32>) -> tensor<4x4xf32>
+  %b = ge.StridedSliceD %x {begin = array<i64: 0, 4>, end = array<i64: 4, 8>, strides = array<i64: 1, 1>} : (tensor<4x8xf32>) -> tensor<4x4xf32>
+  %n = ge.Neg %b : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %r = ge.ConcatD %n, %a {concat_dim = 1 : i64} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x8xf32>
+  %p = ge.Mul %x, %cos : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %q = ge.Mul %r, %sin : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y = ge.Add %p, %q : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %e = ge.Exp %a : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %f = ge.ConcatD %e, %a {concat_dim = 1 : i64} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x8xf32>
+  %g = ge.Add %f, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %s = ge.ScatterUpdate %cache, %i, %g {axis = 0 : i64} : (tensor<16x8xf32>, tensor<4xi64>, tensor<4x8xf32>) -> tensor<16x8xf32>
+  func.return %y, %s : tensor<4x8xf32>, tensor<16x8xf32>
+}
+
+// -----
+
+// What a kernel reads is not overwritten by that kernel.
+// CHECK-LABEL: func.func @aliasing
+func.func @aliasing(%x: tensor<2x4xf32>, %s: tensor<4x4xf32> {ge.updated_by = 0 : i64}) -> tensor<4x4xf32> {
+  // CHECK-NEXT: %a = fused.kernel(%s)
+  %a = fused.kernel(%s) {ops = ["Relu"], op_name = "a"} : (tensor<4x4xf32>) -> tensor<2x4xf32> {
+  ^bb0(%p: tensor<4x4xf32>):
+    %e = fused.slice %p offsets [2, 0] strides [1, 1] : tensor<4x4xf32> to tensor<2x4xf32>
+    %f = fused.relu %e : tensor<2x4xf32>
+    fused.yield %f : tensor<2x4xf32>
+  }
+  // CHECK:      fused.kernel(%a, %s)
+  // expected-remark@+1 {{[group-kernels] aliasing: a (Relu) stays apart: the kernel would also read %s, which it updates in place}}
+  %b = fused.kernel(%a, %s) {ops = ["Update"], op_name = "b"} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
+  ^bb0(%p: tensor<2x4xf32>, %q: tensor<4x4xf32>):
+    %e = fused.insert %p into %q offsets [0, 0] strides [1, 1] : tensor<2x4xf32> into tensor<4x4xf32> to tensor<4x4xf32>
+    fused.yield %e : tensor<4x4xf32>
+  }
+  func.return %b : tensor<4x4xf32>
+}

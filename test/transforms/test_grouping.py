@@ -177,10 +177,11 @@ def arrays_for(module: ModuleOp) -> list[Array]:
     return [(np.arange(math.prod(shape), dtype=np.int64) * 7 % 23 - 9 + i).reshape(shape) for i, shape in enumerate(shapes)]
 
 
-UNHURRIED = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+def settled(examples: int) -> settings:
+    return settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 
-@UNHURRIED
+@settled(50)
 @given(graphs())
 def test_a_graph_means_the_same_after_every_pass(text: str) -> None:
     module = parse_module(text, "random.mlir")
@@ -195,3 +196,16 @@ def test_a_graph_means_the_same_after_every_pass(text: str) -> None:
     assert text_of(module) == text_of(parse_module(text_of(module), "again.mlir"))
     for kernel in fused.kernels(module):
         domain_of(kernel)
+
+
+@settled(15)
+@given(graphs())
+def test_grouped_kernels_mean_the_same_on_the_chip(text: str) -> None:
+    module = parse_module(text, "random.mlir")
+    inputs = arrays_for(module)
+    expected = execute(module, inputs, {})
+    PassManager(",".join(PASSES)).run(dialects.context(), module)
+    for level in ("to-tile", "to-npu"):
+        PassManager(level).run(dialects.context(), module)
+        for got, wanted in zip(execute(module, inputs, {}), expected, strict=True):
+            np.testing.assert_array_equal(got, wanted, f"{level}: {text}")
