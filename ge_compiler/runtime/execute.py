@@ -10,7 +10,7 @@ import functools
 import random
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,25 +86,32 @@ def execute(
     `lifted`, kernels at `npu` run many blocks at once, with the same bits; what cannot runs checked, and `statistics` says why. Raises
     `CompileError` where the inputs do not fit the module, the program is at fault, or it needs a host and there is none.
     """
-    main = _main_of(module)
-    on_memory = _on_memory(main)
-    with _one_thread(), np.errstate(all="ignore"):
-        arrays = _check_inputs(main, inputs)
-        run = _Run(module, main, weights, check and (lifted is None or lifted.is_partial), block_order, host, lifted)
-        try:
-            results = run.on_memory(arrays) if on_memory else run.on_tensors(arrays)
-        except NotLifted:
-            # Without a history of memory the checked executor cannot take over: once more, with one.
-            assert lifted is not None
-            lifted.is_partial = True
-            run = _Run(module, main, weights, True, block_order, host, lifted)
-            results = run.on_memory(arrays)
-    if statistics is not None:
-        run.report(statistics)
+    with _one_thread(), np.errstate(all="ignore"), nullcontext() if lifted is None else lifted.lock:
+        if lifted is None:
+            run = _Run(module, weights, check, block_order, host, None)
+            results = run(inputs)
+        else:
+            run, results = _run_lifted(lifted, module, inputs, weights, host)
+        if statistics is not None:
+            run.report(statistics)
     owned: list[Array] = []
     for result in results:
         owned.append(_own(result, [*inputs, *weights.values(), *owned]))
     return owned
+
+
+def _run_lifted(
+    lifted: Lifted, module: ModuleOp, inputs: Sequence[Array], weights: Mapping[str, Array], host: Host | None
+) -> tuple[_Run, list[Array]]:
+    """One execution with what was prepared before, and its results."""
+    run: _Run = lifted.prepared((module, weights, host), lambda: _Run(module, weights, lifted.is_partial, None, host, lifted))
+    try:
+        return run, run(inputs)
+    except NotLifted:
+        # Without a history of memory the checked executor cannot take over: once more, with one.
+        lifted.is_partial = True
+        run = lifted.prepared((module, weights, host), lambda: _Run(module, weights, True, None, host, lifted), anew=True)
+        return run, run(inputs)
 
 
 def _own(result: Array, foreign: Sequence[Array]) -> Array:
@@ -178,21 +185,15 @@ def _check_inputs(main: FuncOp, inputs: Sequence[Array]) -> list[Array]:
 
 
 class _Run:
-    """One execution: the memories, the weights, and the functions compiled so far."""
+    """Executions of a module: the memories, the weights, and the functions compiled so far."""
 
     def __init__(
-        self,
-        module: ModuleOp,
-        main: FuncOp,
-        weights: Mapping[str, Array],
-        check: bool,
-        block_order: int | None,
-        host: Host | None,
-        lifted: Lifted | None,
+        self, module: ModuleOp, weights: Mapping[str, Array], check: bool, block_order: int | None, host: Host | None, lifted: Lifted | None
     ) -> None:
-        self._module, self._main, self._weights = module, main, weights
+        self._main, self._weights = _main_of(module), weights
+        self._is_on_memory = _on_memory(self._main)
         self._check, self._host, self._lifted = check, host, lifted
-        self._machine = Machine(target_of(module), arena_bytes(main), check)
+        self._machine = Machine(target_of(module), arena_bytes(self._main), check)
         self._random = None if block_order is None else random.Random(block_order)
         self._functions: dict[str, Function] = {}
         self._compiling: set[str] = set()
@@ -221,11 +222,17 @@ class _Run:
             **own,
         }
 
-    def on_tensors(self, inputs: Sequence[Array]) -> list[Array]:
-        """The results of `@main`."""
-        return self._function(self._main)(*inputs)
+    def __call__(self, inputs: Sequence[Array]) -> list[Array]:
+        """The results of `@main` in one execution, which forgets the ones before."""
+        arrays = _check_inputs(self._main, inputs)
+        for counts in (self._launches, self._lifted_launches, self._lifted_instructions, self._not_lifted):
+            counts.clear()
+        for function in self._functions.values():
+            function.forget()
+        self._machine.arena.forget()
+        return self._on_memory(arrays) if self._is_on_memory else self._function(self._main)(*arrays)
 
-    def on_memory(self, inputs: Sequence[Array]) -> list[Array]:
+    def _on_memory(self, inputs: Sequence[Array]) -> list[Array]:
         """What `@main` leaves in its states and in its last arguments, in the order of its results."""
         function, arguments, of_states = self._function(self._main), self._main.body.block.args, states(self._main)
         names = [f"%{a.name_hint}" if a.name_hint else f"argument #{i} of @main" for i, a in enumerate(arguments)]

@@ -159,6 +159,11 @@ class Function:
         self._code.run(registers)
         return [registers[slot] for slot in self._results]
 
+    def forget(self) -> None:
+        """From here on nothing has been executed."""
+        for code in self._codes:
+            code.runs = 0
+
     def executed(self) -> Counter[str]:
         """How many instructions of each name all calls executed."""
         total: Counter[str] = Counter()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from threading import Lock
+from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.func import FuncOp
@@ -43,12 +44,15 @@ class Worker:
     def __init__(self, number: int) -> None:
         self.number = number
         self._scratch = np.empty(0, np.uint8)
-        self._generation = 0
 
     def run(self, rectangles: Sequence[Rectangle], memories: Memories) -> None:
         with np.errstate(all="ignore"):
             for part, corner, widths in rectangles:
                 self._bound(part, widths).run(corner, memories)
+
+    @property
+    def size(self) -> int:
+        return self._scratch.size
 
     def reserve(self, size: int) -> bool:
         """Room for `size` bytes; whether the memory is another one now."""
@@ -139,7 +143,8 @@ def _shadow(array: Array, source: Global) -> Array:
 
 class Lifted:
     """
-    What lifted execution keeps from call to call: kernels by name and shapes, shadows of weights, workers' scratch memory.
+    What lifted execution keeps from call to call: kernels by name and shapes, shadows of weights, workers' scratch memory. Modules and
+    weights that were executed with it must not be changed.
 
     `width` limits the blocks of a rectangle (all sizes give the same bits), `workers` is the number of threads, `shadow_limit` the bytes
     of weights' shadows that are kept.
@@ -150,9 +155,24 @@ class Lifted:
         self.shadows = Shadows(shadow_limit)
         self.is_partial = False
         """Whether some launch was not lifted before: memory then has a history, which the checked executor needs."""
+        self.lock = Lock()
+        """Held while a program executes: scratch memory serves one at a time."""
+        self._prepared: tuple[tuple[object, ...], Any] | None = None
         self._workers = [Worker(i) for i in range(workers)]
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
         self._kernels: dict[object, Kernel | NotLifted] = {}
+
+    def prepared(self, key: tuple[object, ...], make: Callable[[], Any], *, anew: bool = False) -> Any:
+        """What `make` gave the last time, if that was for the same objects."""
+        known = self._prepared
+        if anew or known is None or any(x is not y for x, y in zip(known[0], key, strict=True)):
+            self._prepared = known = key, make()
+        return known[1]
+
+    @property
+    def scratch_bytes(self) -> int:
+        """What each worker has for arrays of rectangles."""
+        return max(worker.size for worker in self._workers)
 
     def kernel(self, function: FuncOp, target: NpuTarget, arrays: Sequence[Array]) -> Kernel:
         """The lifted form of `function` for arguments like `arrays`. Raises `NotLifted`."""
