@@ -6,6 +6,8 @@ Exit status: 0 done, 1 a fault of the input (or of a pass), 2 a command line tha
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import re
 import signal
@@ -31,6 +33,8 @@ _PLEASE_REPORT = "please report it (GE_DEBUG=1 shows the traceback)"
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs ge-opt and returns its exit status; never a traceback, unless the environment variable GE_DEBUG is set."""
+    if arguments is None:
+        _collect_rarely()
     try:
         options = parse_command_line(arguments)
         status = _run(options)
@@ -49,6 +53,12 @@ def main(arguments: list[str] | None = None) -> int:
         if os.environ.get("GE_DEBUG"):
             raise
         return _report(error)
+
+
+def _collect_rarely() -> None:
+    """For a process of one command: what it makes mostly stays until the end, and looking for garbage is a fifth of a short run."""
+    gc.set_threshold(100_000)
+    atexit.register(gc.freeze)  # the interpreter collects twice more when it ends
 
 
 def _abandon_output() -> None:
