@@ -252,7 +252,7 @@ def _judge(kernel: FuncOp | fused.KernelOp) -> int | Refusal:
     try:
         return cost_of(domain_of(kernel))
     except NoDomain as reason:
-        return Refusal(reason.code, reason.message)
+        return Refusal(reason.code, reason.message.removeprefix("'func.func' op @merged: "))
 
 
 def _judge_merged(merged: Merged) -> int | Refusal:
