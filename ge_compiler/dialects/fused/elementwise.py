@@ -36,16 +36,7 @@ class FusedElementwiseOp(ElementwiseOp):
             parser.raise_error(f"expected {function.operands} operands, got {len(unresolved)}", start, parser.pos)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
-        types: list[Attribute] = []
-        for _ in range(function.conditions):
-            types.append(parser.parse_type())
-            parser.parse_punctuation(",")
-        type_ = parser.parse_type()
-        result = type_
-        if function.is_predicate:
-            parser.parse_characters("to")
-            result = parser.parse_type()
-        types += [type_] * (function.operands - function.conditions)
+        types, result = _parse_types(parser, function)
         operands = parser.resolve_operands(unresolved, types, start)
         properties = {name: attributes.pop(name) for name in [*attributes] if name in cls.get_irdl_definition().properties}
         return cls.create(operands=operands, result_types=[result], properties=properties, attributes=attributes)
@@ -55,19 +46,36 @@ class FusedElementwiseOp(ElementwiseOp):
         printer.print_list(self.operands, printer.print_ssa_value)
         printer.print_op_attributes(self.attributes | self.properties)
         printer.print_string(" : ")
-        for condition in self.operands[: self.function.conditions]:
-            printer.print_attribute(condition.type)
-            printer.print_string(", ")
-        printer.print_attribute(self.operands[-1].type if self.function.is_predicate else self.result.type)
-        if self.function.is_predicate:
-            printer.print_string(" to ")
-            printer.print_attribute(self.result.type)
+        _print_types(printer, self)
 
     def verify_(self) -> None:
         self.verify_elements(list(self.operands), self.result)
         for i, x in enumerate(self.operands):
             if tensor_type(x).get_shape() != tensor_type(self.result).get_shape():
                 raise VerifyException(f"keeps the shape, but operand #{i} is {x.type} and the result {self.result.type}")
+
+
+def _parse_types(parser: Parser, function: Function) -> tuple[list[Attribute], Attribute]:
+    """The types of the operands and of the result."""
+    conditions: list[Attribute] = []
+    for _ in range(function.conditions):
+        conditions.append(parser.parse_type())
+        parser.parse_punctuation(",")
+    result = type_ = parser.parse_type()
+    if function.is_predicate:
+        parser.parse_characters("to")
+        result = parser.parse_type()
+    return conditions + [type_] * (function.operands - function.conditions), result
+
+
+def _print_types(printer: Printer, op: FusedElementwiseOp) -> None:
+    for condition in op.operands[: op.function.conditions]:
+        printer.print_attribute(condition.type)
+        printer.print_string(", ")
+    printer.print_attribute(op.operands[-1].type if op.function.is_predicate else op.result.type)
+    if op.function.is_predicate:
+        printer.print_string(" to ")
+        printer.print_attribute(op.result.type)
 
 
 def _fields(function: Function) -> dict[str, Any]:
