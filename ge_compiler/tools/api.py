@@ -27,11 +27,13 @@ from ge_compiler.dialects.diagnostics import CompileError, Remark, did_you_mean
 from ge_compiler.dialects.parser import parse_module
 from ge_compiler.dialects.target import table_digest
 from ge_compiler.runtime.execute import Statistics, execute
+from ge_compiler.runtime.lifted import Lifted
 from ge_compiler.runtime.om import Artifact, malformed
 from ge_compiler.runtime.report import Report, report
 from ge_compiler.runtime.signature import DTYPES, FLOATS, Array, Signature, State, TensorSpec, dtype_name, nest
 from ge_compiler.runtime.weights import WeightStore
 from ge_compiler.tools.compilation import FALLBACKS, PRECISION_MODES, Options, compile_levels, text_of, tiling_text
+from ge_compiler.tools.conversions import use_torch_if_loaded
 from ge_compiler.tools.host import run_on_host
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ class Program:
     _texts: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     _source: str = "<program>"
     _states: dict[str, Array] = field(default_factory=dict[str, Array], repr=False)
+    _lifted: Lifted | None = field(default=None, repr=False)
 
     @property
     def states(self) -> dict[str, Array]:
@@ -98,15 +101,33 @@ class Program:
         rows = [*on_chip, *((what, "gm", held) for what, held in found.hbm.items())]
         return [{"holder": who, "memory": memory, "bytes": held, "capacity": found.capacities[memory]} for who, memory, held in rows]
 
-    def run(self, inputs: Sequence[Array], level: str | None = None, statistics: Statistics | None = None) -> list[Array]:
+    def run(
+        self,
+        inputs: Sequence[Array],
+        level: str | None = None,
+        statistics: Statistics | None = None,
+        *,
+        check: bool = False,
+        shadow_limit: int | None = None,
+    ) -> list[Array]:
         """
         The outputs on arrays in the order of the signature, then the new contents of the states; at `level` (the lowest by default).
 
-        Buffers start from `states`. Nothing is changed: it is a call that keeps the new contents.
+        Buffers start from `states`. Nothing is changed: it is a call that keeps the new contents. At `npu` many blocks of a kernel run at
+        once, with the same bits; with `check` every instruction runs by itself, and what it reads is checked. `shadow_limit` is how many
+        bytes of weights may be kept in f32 as well (until another limit is given).
         """
         self.signature.check(inputs)
         arrays = [*inputs, *map(self._contents, self.signature.buffers)]
-        return execute(self.module(level or self.levels[-1]), arrays, self.weights, statistics=statistics, host=run_on_host)
+        level = level or self.levels[-1]
+        lifted = None if check or level != LEVELS[-1] else self._lifted_with(shadow_limit)
+        return execute(self.module(level), arrays, self.weights, statistics=statistics, host=run_on_host, lifted=lifted)
+
+    def _lifted_with(self, shadow_limit: int | None) -> Lifted:
+        use_torch_if_loaded()
+        if self._lifted is None or (shadow_limit is not None and shadow_limit != self._lifted.shadows.limit):
+            self._lifted = Lifted(shadow_limit=shadow_limit)
+        return self._lifted
 
     def _contents(self, state: State) -> Array:
         array = self.states[state.tensor.name]

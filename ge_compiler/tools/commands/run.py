@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -40,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--output", action="append", default=[], metavar="FILE.npy", help="where to write an output (repeat, in order)")
     add("--golden", choices=("torch", "none"), default="none", help="compare with PyTorch: eager, and an f64 evaluation")
     add("--level", choices=LEVELS, metavar="LEVEL", help="the level to execute (default: the lowest)")
+    add("--check", action="store_true", help="execute instruction by instruction, and check what each reads (slower)")
+    add("--shadow-limit", type=_bytes, metavar="SIZE", help="how much of the weights to keep in f32 as well, as 64M (default: all)")
     add("--format", choices=("text", "json"), default="text", help="the form of the result (default: text)")
 
 
@@ -53,8 +56,11 @@ def run(options: argparse.Namespace) -> int:
     inputs = inputs_of(program, options.input)
     progress.done(f"loaded {options.program}")
     statistics = Statistics()
-    results = program.run(inputs, options.level, statistics)
+    results = program.run(inputs, options.level, statistics, check=options.check, shadow_limit=options.shadow_limit)
     progress.done(f"executed at {options.level or program.levels[-1]}")
+    for kernel, reason in statistics.not_lifted.items():
+        launches = statistics.launches[kernel] - statistics.lifted[kernel]
+        sys.stderr.write(f"remark: {plural(launches, 'launch')} of @{kernel} ran instruction by instruction: {reason}\n")
     for path, array in zip(options.output, results, strict=False):
         _write(Path(path), array)
     metrics = None if factory is None else _compare(program, factory, inputs, results, options.program, progress)
@@ -65,6 +71,14 @@ def run(options: argparse.Namespace) -> int:
         specs = " ".join(f"--input '{spec}'" for spec in program.signature.inputs)
         sys.stdout.write(f"\nnext: gec compare {shlex.quote(program.origin['factory'])} {specs}\n")
     return 3 if any(not m.within for m in metrics or ()) else 0
+
+
+def _bytes(text: str) -> int:
+    """A number of bytes; K, M and G stand for 2^10, 2^20 and 2^30."""
+    match = re.fullmatch(r"(\d+)([KMG]?)", text, re.IGNORECASE)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"expected a number of bytes such as 64M, got '{text}'")
+    return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2].upper()]
 
 
 def inputs_of(program: Program, texts: Sequence[str]) -> list[Array]:
@@ -118,6 +132,7 @@ def _write_json(
     states = [row | {"changed": elements} for row, elements in zip(rows[count:], changed, strict=True)]
     result: dict[str, Any] = {"outputs": rows[:count], "states": states}
     result |= {"instructions": statistics.total, "launches": dict(statistics.launches)}
+    result |= {"lifted": dict(statistics.lifted), "not_lifted": statistics.not_lifted}
     if metrics is not None:
         result["within"] = all(m.within for m in metrics)
     sys.stdout.write(json.dumps(result, indent=2) + "\n")

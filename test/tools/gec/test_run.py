@@ -167,8 +167,8 @@ def test_the_weights_of_the_file_are_what_pytorch_runs_with(gec: Gec, tiny: str,
 def test_a_missed_tolerance_is_status_3(gec: Gec, tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
     run = ge.Program.run
 
-    def shifted(program: ge.Program, inputs: Any, level: str | None, statistics: Any) -> Any:
-        return [y + y.dtype.type(0.5) for y in run(program, inputs, level, statistics)]
+    def shifted(program: ge.Program, inputs: Any, level: str | None, statistics: Any, **others: Any) -> Any:
+        return [y + y.dtype.type(0.5) for y in run(program, inputs, level, statistics, **others)]
 
     monkeypatch.setattr(ge.Program, "run", shifted)
     outcome = gec("run", tiny, "--golden", "torch")
