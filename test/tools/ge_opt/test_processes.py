@@ -25,6 +25,13 @@ def test_standard_input_to_standard_output() -> None:
     assert (result.returncode, result.stdout, result.stderr) == (0, "builtin.module {\n}\n", "")
 
 
+@pytest.mark.parametrize(("call", "is_rare"), [("main()", True), ("main(['--version'])", False)])
+def test_garbage_is_collected_rarely_where_the_process_is_our_own(call: str, is_rare: bool) -> None:
+    code = f"import gc\nfrom ge_compiler.tools.ge_opt import main\nusual = gc.get_threshold()\n{call}\nprint(gc.get_threshold() != usual)"
+    result = subprocess.run([sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines()[-1] == str(is_rare)
+
+
 def test_a_fault_is_one_message_without_a_traceback() -> None:
     result = ge_opt("-", stdin="builtin.module {\n  foo.bar\n}")
     assert result.returncode == 1
