@@ -8,10 +8,10 @@ queues of all pipes in the order of issue; on a split chip, those of the cube an
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import islice, product
+from itertools import groupby, islice, product
 
 from xdsl.dialects.scf import ForOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -181,22 +181,53 @@ class _Recorder:
     # ---- loops ----
 
     def _for(self, op: ForOp) -> None:
-        lower, upper, step = (self._values.get(bound) for bound in (op.lb, op.ub, op.step))
-        if lower is None or upper is None or step is None or step < 1:
-            self.open[op] = None
-            trips = self._trips.get(op, self._unrolling.trips)
-        else:
-            trips = self._unrolling.of(max(0, -(-(upper - lower) // step)))
+        count, lower, step = self._count(op), self._values.get(op.lb), self._values.get(op.step)
         index, *carried = op.body.block.args
-        self._assign(carried, op.iter_args)
-        for trip in range(trips):
+
+        def enter(trip: int) -> None:
             self._values.pop(index, None)
             if lower is not None and step is not None:
                 self._values[index] = lower + trip * step
+
+        if count is None:
+            self.open[op] = None
+            trips: Iterable[int] = range(self._trips.get(op, self._unrolling.trips))
+        else:
+            trips = range(self._unrolling.of(count)) if carried else self._standing_for_all(op.body.block, count, enter)
+        self._assign(carried, op.iter_args)
+        for trip in trips:
+            enter(trip)
             self.run(op.body.block)
             if (last := op.body.block.last_op) is not None:
                 self._assign(carried, last.operands)
         self._assign(op.results, carried)
+
+    def _count(self, op: ForOp) -> int | None:
+        """How often a loop runs, where that is known."""
+        lower, upper, step = (self._values.get(bound) for bound in (op.lb, op.ub, op.step))
+        return None if lower is None or upper is None or step is None or step < 1 else max(0, -(-(upper - lower) // step))
+
+    def _standing_for_all(self, body: Block, count: int, enter: Callable[[int], None]) -> list[int]:
+        """The trips to record of `count`: of neighbours in which the loops of the body run equally often, the first ones."""
+        loops = [op for op in self._structure.bodies[body] if isinstance(op, ForOp) and self._may_vary(op, body)]
+        if not loops:
+            return list(range(self._unrolling.of(count)))
+
+        def lengths(trip: int) -> tuple[int | None, ...]:
+            enter(trip)
+            for op in self._structure.bodies[body]:
+                if op.name.startswith("arith."):
+                    evaluate(op, self._values)
+            return tuple(self._count(loop) for loop in loops)
+
+        runs = [list(run) for _, run in groupby(range(count), lengths)]
+        return [trip for run in runs for trip in run[: self._unrolling.of(len(run))]]
+
+    def _may_vary(self, loop: ForOp, body: Block) -> bool:
+        """Whether the length of a loop is computed in the body that it stands in."""
+        return any(
+            (bound.owner if isinstance(bound.owner, Block) else bound.owner.parent) is body for bound in (loop.lb, loop.ub, loop.step)
+        )
 
     def _assign(self, to: Sequence[SSAValue], values: Sequence[SSAValue]) -> None:
         """Enters what is known of `values`, all at once."""
@@ -207,7 +238,7 @@ class _Recorder:
                 self._values[target] = value
 
     def _grid(self, op: GridOp) -> None:
-        for trip in range(self._unrolling.of(blocks_of(op, self._target, self._core))):
+        def enter(trip: int) -> None:
             block, point = self._core + trip * self._target.cores, list[int]()
             for extent in reversed(op.grid):
                 point.insert(0, block % extent)
@@ -215,6 +246,9 @@ class _Recorder:
             if isinstance(op, GridLoopOp):
                 self._values[op.trip] = trip
             self._values.update(zip(op.points, point, strict=True))
+
+        for trip in self._standing_for_all(op.body.block, blocks_of(op, self._target, self._core), enter):
+            enter(trip)
             self.run(op.body.block)
 
     # ---- queues ----
