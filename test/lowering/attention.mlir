@@ -1,7 +1,8 @@
 // RUN: ge-opt %s -p select-schedule,convert-fused-to-tile | filecheck %s
 
 // Heads lie side by side in memory: queries, keys, values and the result are windows of their tensors, and nothing is transposed. Two query
-// heads share a key head, whose dimension for them has one element. Where queries do not look ahead, blocks behind the last one are skipped.
+// heads share a key head, whose dimension for them has one element. Where queries do not look ahead, blocks behind the last one are skipped, and
+// blocks of the same queries are shared out among the cores.
 
 builtin.module attributes {ge.target = "Ascend910B2"} {
   // CHECK-LABEL: @heads
@@ -11,7 +12,7 @@ builtin.module attributes {ge.target = "Ascend910B2"} {
     // CHECK-DAG: %[[K:.*]] = tile.view %k offset 0 strides [1280, 16, 1, 32, 1] : tensor<2x40x32xf16> to tensor<2x2x1x40x16xf16>
     // CHECK-DAG: %[[V:.*]] = tile.view %v offset 0 strides [1280, 16, 1, 32, 1] : tensor<2x40x32xf16> to tensor<2x2x1x40x16xf16>
     // CHECK-DAG: %[[OUT:.*]] = tile.view %out offset 0 strides [1280, 32, 16, 64, 1] : tensor<2x20x64xf16> to tensor<2x2x2x20x16xf16>
-    // CHECK: tile.forall (%b0, %b1, %b2, %i, %j) in (2, 2, 2, 2, 1) {
+    // CHECK: tile.forall (%i, %b0, %b1, %b2, %j) in (2, 2, 2, 2, 1) {
     // CHECK: tile.load %[[Q]][%b0, %b1, %b2, %m0, 0] valid [%m, 16]
     // CHECK: %[[BEHIND:.*]] = arith.addi %m0, %m : index
     // CHECK: %end = arith.minsi %c40, %[[BEHIND]] : index

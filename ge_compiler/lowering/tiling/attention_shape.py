@@ -184,8 +184,8 @@ def cube_tiles(domain: Domain, tile_shape: TileShape) -> Iterator[CubeTile]:
 Schedule = dict[str, int]
 MOST_ROWS, MOST_KEYS = 128, 512
 """The longest tile and block that the rule considers."""
-BLOCK_COST = 16384
-"""The fixed cost of a block of keys, in elements moved: cube and lanes wait for each other twice."""
+BLOCK_COST, ROW_COST = 24576, 256
+"""The fixed cost of a block of keys, for which cube and lanes wait for each other twice, and of each query in it, in elements moved."""
 
 
 Fits = Callable[[Schedule, tuple[Space, ...]], bool]
@@ -224,10 +224,14 @@ def _multiples(size: int, most: int) -> list[int]:
 
 def _cost(domain: Domain, schedule: Schedule, cores: int) -> tuple[int, int, int]:
     (d, keys), (rows, dv) = (group.size for group in domain.inner), domain.sizes[-2:]
-    m, n = min(schedule["m"], max(rows, 1)), min(schedule["n"], max(keys, 1))
-    waves = -(-prod(domain.sizes[:-2]) * -(-rows // m) // cores)
-    block = BLOCK_COST + n * (d + dv) + m * (2 * n + dv)
-    return waves * -(-keys // n) * block, -m * n, m
+    m, n, heads = min(schedule["m"], max(rows, 1)), min(schedule["n"], max(keys, 1)), prod(domain.sizes[:-2])
+    assert isinstance(domain.anchor, AttentionOp)
+    if domain.anchor.causal is None:
+        blocks = -(-heads * -(-rows // m) // cores) * -(-keys // n)
+    else:
+        seen = sum(-(-min(keys, behind, rows) // n) for behind in range(m, rows + m, m))
+        blocks = -(-heads * seen // cores)
+    return blocks * (BLOCK_COST + n * (d + dv) + m * (ROW_COST + 2 * n + dv)), -m * n, m
 
 
 def _longest_step(domain: Domain, schedule: Schedule, step: int, fits: Fits) -> int | None:

@@ -84,14 +84,25 @@ class KernelWriter:
     # ---- the grid
 
     def _grid(self, bounds: tuple[int, ...], body: Callable[[Sequence[BlockArgument], tuple[int, ...]], None]) -> None:
-        """A grid whose blocks do what `body` writes."""
+        """A grid whose blocks do what `body` writes, which takes the coordinates in the order of `bounds`."""
         block = Block(arg_types=[IndexType()] * len(bounds))
-        for arg, name in zip(block.args, _grid_names(len(bounds)), strict=True):
-            arg.name_hint = name
+        order, names = self._order(len(bounds)), _grid_names(len(bounds))
+        for arg, d in zip(block.args, order, strict=True):
+            arg.name_hint = names[d]
         with self.writer.inside(block):
-            body(block.args, bounds)
+            body([block.args[order.index(d)] for d in range(len(bounds))], bounds)
         self.writer.location = self.old.location
-        self.writer.add(tile.ForallOp(bounds, block))
+        self.writer.add(tile.ForallOp([bounds[d] for d in order], block))
+
+    def _order(self, rank: int) -> list[int]:
+        """The dimensions of a grid, the slowest first.
+
+        Queries that do not look ahead see the more keys the later they are: blocks of the same queries are shared out among the cores.
+        """
+        anchor = self.domain.anchor
+        if isinstance(anchor, fused.AttentionOp) and anchor.causal is not None:
+            return [rank - 2, *range(rank - 2), rank - 1]
+        return list(range(rank))
 
     def _whole(self, points: Sequence[BlockArgument], grid: tuple[int, ...]) -> None:
         """A tile from its operands to its results."""
