@@ -56,6 +56,8 @@ class Traffic:
     """Bytes per tick that the core's own path takes."""
     least: int
     """Ticks that its rows take, however fast the memory is."""
+    lines: Fraction = Fraction(1)
+    """Lines of L2 that its rows touch over those that they would fill if they started on lines; the time grows with it."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Cost:
         t = self.traffic
         on_chip, off_chip = min(t.rate, shares.l2), min(t.rate, shares.hbm_write if t.writes else shares.hbm_read)
         moved = t.bytes * ((1 - misses) / on_chip + misses / off_chip)
-        return self.occupancy + max(t.least, ceil(moved))
+        return self.occupancy + ceil(max(Fraction(t.least), moved) * t.lines)
 
 
 def cost_of(op: npu.InstructionOp, extents: Sequence[Extents], target: NpuTarget) -> Cost:
@@ -111,7 +113,9 @@ def _cost(op: npu.InstructionOp, extents: list[tuple[int, ...]], timing: Timing)
 def _product(op: npu.MmadOp, extents: list[tuple[int, ...]], timing: Timing) -> Cost:
     (m, k), (_, n) = extents[:2]
     element = buffer_type(op.a).get_element_type()
-    steps = -(-m // 16) * -(-n // 16) * -(-k // (BLOCK_BYTES // element_bytes(element)))
+    across = BLOCK_BYTES // element_bytes(element)
+    # Operands lie in squares of 16 x 16 at least, which the cube works through whole.
+    steps = -(-m // 16) * -(-n // 16) * -(-k // max(16, across)) * max(1, 16 // across)
     step = timing.ticks("cube.step", str(element))
     if step == 0:
         raise CompileError(f"{timing.target} cannot be timed here: its table has no {element} in timing.cube.step")
@@ -145,13 +149,12 @@ def _rows(op: npu.LoadRowsOp | npu.StoreRowsOp, extents: list[tuple[int, ...]], 
 
 def _bursts(key: str, rows: int, row_bytes: int, unaligned: bool, there: SSAValue, writes: bool, timing: Timing) -> Cost:
     fixed, row, rate = timing.ticks(key, "fixed"), timing.ticks(key, "row"), timing.rate(key)
-    slower = timing.value(key, "unaligned") if unaligned else Fraction(0)
-    least, rate = rows * row, rate / max(slower, Fraction(1))
-    least = ceil(least * max(slower, Fraction(1)))
     latency, moved = timing.ticks(key, "latency"), rows * row_bytes
-    if mem_of(there.type).space is Space.GM:
-        return Cost(0, fixed, latency, Traffic(moved, writes, rate, least))
-    return Cost(0, fixed + max(least, ceil(moved / rate)), latency)
+    if mem_of(there.type).space is not Space.GM:
+        return Cost(0, fixed + max(rows * row, ceil(moved / rate)), latency)
+    line = timing.value("l2.line", "bytes")
+    lines = (1 + row_bytes / line) / ceil(row_bytes / line) if unaligned else Fraction(1)
+    return Cost(0, fixed, latency, Traffic(moved, writes, rate, rows * row, lines))
 
 
 def _is_unaligned(value: SSAValue) -> bool:

@@ -176,7 +176,16 @@ def target_of(module: ModuleOp) -> NpuTarget:
 
 @functools.lru_cache(maxsize=16)
 def _parse(text: str, filename: str) -> NpuTarget:
-    return _target_of(Table.parse(text, filename))
+    table = Table.parse(text, filename)
+    if "based_on" not in table.values:
+        return _target_of(table)
+    base = table.get("based_on", str)
+    if base not in available_targets():
+        table.fail("based_on", f"must be a chip that ships, got {base!r}{did_you_mean(base, available_targets())}")
+    shipped = Table.parse((_SHIPPED / f"{base}.toml").read_text(encoding="utf-8"), f"{base}.toml")
+    if "based_on" in shipped.values:
+        table.fail("based_on", f"must be a chip whose table is complete, but {base} is based on {shipped.get('based_on', str)}")
+    return _target_of(table.over(shipped))
 
 
 def _target_of(table: Table) -> NpuTarget:

@@ -36,6 +36,11 @@ class Table:
             message = re.sub(r" \(at .*\)$", "", str(error))
             raise CompileError(f"not a table file: {message}", _location(filename, line, column)) from error
 
+    def over(self, base: Table) -> Table:
+        """This table, with the entries of `base` that it does not have; an entry that both have is this table's, whole."""
+        own = {key: value for key, value in self.values.items() if key != "based_on"}
+        return Table(_merged(base.values, own), self.filename, self.text, self.where)
+
     def fail(self, key: str, message: str) -> NoReturn:
         """Report what is wrong with an entry, at its line."""
         path = f"{self.where}.{key}" if self.where else key
@@ -97,6 +102,16 @@ class Table:
                 self.fail(key, f"must hold tables only, got {values!r}")
             found.append(read(Table(cast(dict[str, Any], values), self.filename, self.text, f"{key}.{i}")))
         return found
+
+
+def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables of tables are joined; any other entry replaces that of the base."""
+
+    def value(key: str) -> Any:
+        both = key in base and isinstance(base[key], dict) and any(isinstance(entry, dict) for entry in own[key].values())
+        return _merged(base[key], own[key]) if both else own[key]
+
+    return {**base, **{key: value(key) if isinstance(own[key], dict) else own[key] for key in own}}
 
 
 def _location(filename: str, line: int, column: int) -> FileLineColLoc:

@@ -82,7 +82,7 @@ class Timing:
 
 
 _CYCLES, _RATE = ("cycles",), ("gb_s",)
-_MOVE = ("fixed", "row", "rate", "latency", "unaligned")
+_MOVE = ("fixed", "row", "rate", "latency")
 _VECTOR = ("head", "slope", "tail")
 _VECTOR_ONLY = ("conv", "brc", "dup", "iota", "transpose", "reduce_sum", "reduce_max", "reduce_min", "masked")
 
@@ -92,6 +92,7 @@ SCHEMA: Mapping[str, tuple[str, ...]] = {
     **{f"scalar.{name}": _CYCLES for name in ("issue", "flag", "loop")},
     **{f"sync.{name}": _CYCLES for name in ("event", "cross_core", "all")},
     "l2.size": ("bytes",),
+    "l2.line": ("bytes",),
     **{f"{name}": _RATE for name in ("l2.total", "hbm.read", "hbm.mixed")},
     **{f"moves.{path}": _MOVE for path in ("gm_l1", "gm_ub", "l1_l0a", "l1_l0b", "l0c_gm", "l0c_ub", "ub_gm", "ub_l1")},
     "cube.step": ("f16", "bf16", "f32", "i8"),
@@ -102,7 +103,7 @@ SCHEMA: Mapping[str, tuple[str, ...]] = {
 }
 """Every constant by its dotted key, with its numbers: cycles, bytes per cycle (`rate`), and what the names say."""
 
-_OPTIONAL = frozenset({"row", "latency", "unaligned", "bf16", "f32", "i8"})
+_OPTIONAL = frozenset({"row", "latency", "bf16", "f32", "i8"})
 
 
 def read_timing(table: Table, target: str) -> Timing:
@@ -138,7 +139,7 @@ def _constant(table: Table, key: str, path: str) -> Constant:
 
 
 def _number(table: Table, key: str, unit: str, value: Any) -> Fraction:
-    positive = unit in ("mhz", "rate", "gb_s", "entries")
+    positive = unit in ("mhz", "rate", "gb_s", "entries", "bytes")
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15 or (positive and value == 0):
         table.fail(key, f"must have a {'positive ' if positive else ''}number as {unit}, got {value!r}")
     return Fraction(str(value))

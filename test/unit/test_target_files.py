@@ -34,6 +34,38 @@ def test_a_unified_chip_reaches_the_unified_buffer_directly_and_a_split_one_thro
     assert [path.destination for path in load_target("Ascend910B2").route(Space.L0C, Space.UB)] == [Space.GM, Space.UB]
 
 
+def test_a_table_based_on_another_says_only_what_differs(tmp_path: Path) -> None:
+    file = tmp_path / "chip.toml"
+    file.write_text(
+        'based_on = "Ascend910B2"\nname = "Fast"\nsummary = "a faster one"\n[spaces.ub]\nbytes = 4096\nalignment = 64\n'
+        '[timing]\nclock = { mhz = 2000, assumed = "a wish" }\n'
+    )
+    target, base = load_target(str(file)), load_target("Ascend910B2")
+    assert target.timing is not None
+    assert base.timing is not None
+    assert (target.name, target.capacity(Space.UB), target.paths) == ("Fast", 4096, base.paths)
+    assert target.timing.value("clock", "mhz") == 2000
+    assert target.timing.constants.keys() == base.timing.constants.keys()
+    assert target.timing.constants["cube.gap"] == base.timing.constants["cube.gap"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('name = "X"\nbased_on = "Ascend910B"', "based_on must be a chip that ships, got 'Ascend910B' (did you mean"),
+        ('name = "X"\nbased_on = "Ascend910B1"', "must be a chip whose table is complete, but Ascend910B1 is based on Ascend910B2"),
+        ('name = "X"\nbased_on = 910', "based_on must be a string, got 910"),
+    ],
+)
+def test_a_base_must_be_a_complete_table_that_ships(text: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "chip.toml"
+    file.write_text(text)
+    with pytest.raises(CompileError) as caught:
+        load_target(str(file))
+    assert message in caught.value.message
+    assert location_text(caught.value.location) == f"{file}:2:1"
+
+
 BAD = {
     "cores = 12|cores = 0": "cores must be at least 1, got 0",
     "cores = 12|cores = true": "cores must be an integer, got True",
