@@ -127,6 +127,15 @@ def available_targets() -> tuple[str, ...]:
     return tuple(sorted(file.stem for file in _SHIPPED.glob("*.toml")))
 
 
+def complete_targets() -> tuple[str, ...]:
+    """The targets that ship with a table of their own; any other has the memories, paths and pipes of one of these, in other numbers."""
+    return tuple(name for name in available_targets() if "\nbased_on = " not in _shipped(name))
+
+
+def _shipped(name: str) -> str:
+    return (_SHIPPED / f"{name}.toml").read_text(encoding="utf-8")
+
+
 def table_digest(name: str) -> str | None:
     """The SHA-256 of the table file `name`, `None` for a target that ships. Raises `CompileError` if the file cannot be read."""
     import hashlib
@@ -153,7 +162,7 @@ def load_target(name: str) -> NpuTarget:
     if name not in available_targets():
         names = ", ".join(available_targets())
         raise CompileError(f"unknown target '{name}'{did_you_mean(name, available_targets())}; targets: {names}, or a table file NAME.toml")
-    return _parse((_SHIPPED / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
+    return _parse(_shipped(name), f"{name}.toml")
 
 
 def target_name_of(module: ModuleOp) -> str:
@@ -182,7 +191,7 @@ def _parse(text: str, filename: str) -> NpuTarget:
     base = table.get("based_on", str)
     if base not in available_targets():
         table.fail("based_on", f"must be a chip that ships, got {base!r}{did_you_mean(base, available_targets())}")
-    shipped = Table.parse((_SHIPPED / f"{base}.toml").read_text(encoding="utf-8"), f"{base}.toml")
+    shipped = Table.parse(_shipped(base), f"{base}.toml")
     if "based_on" in shipped.values:
         table.fail("based_on", f"must be a chip whose table is complete, but {base} is based on {shipped.get('based_on', str)}")
     return _target_of(table.over(shipped))

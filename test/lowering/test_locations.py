@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from ge_compiler import dialects
 from ge_compiler.dialects.diagnostics import location_text, source_location
 from ge_compiler.dialects.parser import parse_module
-from ge_compiler.dialects.target import available_targets
+from ge_compiler.dialects.target import complete_targets
 from ge_compiler.lowering.pipelines import PIPELINES
 from ge_compiler.tools.opt.pipeline_text import build_pass, parse_pipeline
 
@@ -52,7 +52,7 @@ def without_a_place(module: ModuleOp) -> list[Operation]:
     return [op for op in module.walk() if op is not module and source_location(op.location) is None]
 
 
-@pytest.mark.parametrize("target", available_targets())
+@pytest.mark.parametrize("target", complete_targets())
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_every_op_has_a_place_after_every_pass(program: str, target: str) -> None:
     module = parse_module(PROGRAMS[program], "model.mlir")

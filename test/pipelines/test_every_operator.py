@@ -17,7 +17,7 @@ from ge_compiler.dialects import context, fused
 from ge_compiler.dialects.ge import GE, GeOp
 from ge_compiler.dialects.ge.shapes import is_compatible
 from ge_compiler.dialects.parser import parse_module
-from ge_compiler.dialects.target import available_targets, load_target
+from ge_compiler.dialects.target import complete_targets, load_target
 from ge_compiler.dialects.types import tensor_type
 from ge_compiler.lowering.pipelines import PIPELINES
 from ge_compiler.runtime.execute import execute
@@ -249,7 +249,7 @@ def assert_near(actual: Array, expected: Array) -> None:
     assert np.all(np.abs(a - b)[finite] <= 2 * ULP[element] * np.maximum(np.abs(b[finite]), largest / 4))
 
 
-@pytest.mark.parametrize("target", available_targets())
+@pytest.mark.parametrize("target", complete_targets())
 @pytest.mark.parametrize("case", CASES)
 def test_every_level_gives_the_meaning(case: str, target: str) -> None:
     op, text, types = text_of(case, target)

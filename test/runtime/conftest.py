@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ge_compiler.dialects import context
 from ge_compiler.dialects.fused import KernelOp
 from ge_compiler.dialects.parser import parse_module
-from ge_compiler.dialects.target import NpuTarget, available_targets, load_target
+from ge_compiler.dialects.target import NpuTarget, complete_targets, load_target
 from ge_compiler.dialects.verifier import verify_module
 from ge_compiler.lowering.convert_ge_to_fused import ConvertGeToFusedPass
 from ge_compiler.runtime.execute import execute
@@ -22,9 +22,9 @@ from ge_compiler.runtime.execute import execute
 Array = npt.NDArray[Any]
 
 
-@pytest.fixture(params=available_targets())
+@pytest.fixture(params=complete_targets())
 def target(request: pytest.FixtureRequest) -> NpuTarget:
-    """Every chip that ships."""
+    """Every chip that ships with a table of its own."""
     return load_target(request.param)
 
 

@@ -15,7 +15,7 @@ from ge_compiler.dialects import context
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.fused import kernels
 from ge_compiler.dialects.parser import parse_module
-from ge_compiler.dialects.target import NpuTarget, available_targets, load_target, target_of
+from ge_compiler.dialects.target import NpuTarget, complete_targets, load_target, target_of
 from ge_compiler.runtime.timing import KernelTime, time_kernel, time_module
 from ge_compiler.runtime.timing.fold import Folding
 from ge_compiler.runtime.timing.reference import simulate
@@ -129,7 +129,7 @@ def test_kernels_by_hand_take_the_time_of_the_event_simulation(name: str) -> Non
         simulated(time_kernel(kernel, target_of(module)), target_of(module))
 
 
-@pytest.mark.parametrize("target", available_targets())
+@pytest.mark.parametrize("target", complete_targets())
 def test_compiled_kernels_take_the_time_of_the_event_simulation(target: str) -> None:
     for launch in time_module(lowered(target)).launches:
         simulated(launch.kernel, load_target(target))
