@@ -113,7 +113,7 @@ class _Free:
     slots: Sequence[tuple[int, int]]
 
     def key(self, r: Registers) -> tuple[int, ...]:
-        return tuple(r[slot] % modulus if modulus else r[slot] for slot, modulus in self.slots)
+        return tuple([r[slot] % modulus if modulus else r[slot] for slot, modulus in self.slots])
 
 
 @dataclass
@@ -252,13 +252,14 @@ def _instruction(reader: _Reader) -> Factory:
             return None
         pipe, issue = reader.units.index(str(unit)), reader.shared.overheads.issue
         slots = [frame.slots(extents_of(value)) for value in (*op.reads(), op.writes())]
+        every = list(dict.fromkeys(slot for of_one in slots for slot in of_one if frame.initial[slot] is None))
         known: dict[tuple[int, ...], Item] = {}
 
         def step(r: Registers) -> None:
-            extents = [[r[slot] for slot in of_one] for of_one in slots]
-            key = tuple(e for of_one in extents for e in of_one)
+            key = tuple([r[slot] for slot in every])
             item = known.get(key)
             if item is None:
+                extents = [[r[slot] for slot in of_one] for of_one in slots]
                 item = known[key] = (INSTRUCTION, pipe, issue, reader.shared.work(op, extents, str(unit), pipe))
             reader.items.append(item)
 
@@ -277,13 +278,17 @@ def _flag(reader: _Reader) -> Factory:
         number, unit = frame.slot(op.mixed_number), reader.units.index(pipe.pipe.data)
         event = "" if op.event is None else op.event.data
         latency = overheads.cross_core if across else overheads.event
+        receiver = (VECTOR if reader.kind == CUBE else CUBE) if across and sets else reader.kind
+        name = receiver if isinstance(op, npu.CrossCoreFlagOp) else f"<{op.source.pipe.data}>, <{op.destination.pipe.data}>"
+        known: dict[int, Item] = {}
 
         def step(r: Registers) -> None:
-            receiver = (VECTOR if reader.kind == CUBE else CUBE) if across and sets else reader.kind
-            name = receiver if isinstance(op, npu.CrossCoreFlagOp) else f"<{op.source.pipe.data}>, <{op.destination.pipe.data}>"
-            channel = reader.shared.channels.number(across, receiver, name, event, r[number])
-            found: Item = (SET, unit, overheads.flag, (channel,), latency) if sets else (WAIT, unit, overheads.flag, (channel,))
-            reader.items.append(found)
+            item = known.get(r[number])
+            if item is None:
+                channels = (reader.shared.channels.number(across, receiver, name, event, r[number]),)
+                item = (SET, unit, overheads.flag, channels, latency) if sets else (WAIT, unit, overheads.flag, channels)
+                known[r[number]] = item
+            reader.items.append(item)
 
         return step
 

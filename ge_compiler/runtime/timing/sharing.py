@@ -7,6 +7,7 @@ when a class of clusters is through; the others then have more. Beside that, no 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -17,7 +18,7 @@ from ge_compiler.dialects.instruction_costs import Shares
 from ge_compiler.dialects.target_timing import Timing
 from ge_compiler.runtime.timing.concurrency import Move, concurrent, overlapping, rounded, steady
 from ge_compiler.runtime.timing.fold import Folding
-from ge_compiler.runtime.timing.program import ALL_CORES, Cluster, KernelProgram, work_counts
+from ge_compiler.runtime.timing.program import ALL_CORES, Body, Cluster, KernelProgram, work_counts
 from ge_compiler.runtime.timing.scoreboard import Board, Costs, Event
 from ge_compiler.runtime.timing.traffic import Traffic
 
@@ -64,6 +65,7 @@ class Sharing:
     program: KernelProgram
     timing: Timing
     traffic: Traffic
+    _counts: dict[Body, Counter[int]] = field(default_factory=dict[Body, Counter[int]], init=False)
     _known: list[tuple[Costs, Folding, dict[Cluster, Board]]] = field(default_factory=list[Any], init=False)
 
     def run(self) -> Outcome:
@@ -111,7 +113,7 @@ class Sharing:
         loads: list[list[int]] = []
         for stream in cluster.streams:
             loads.append([0 for _ in stream.pipes])
-            for work, count in work_counts(stream.body).items():
+            for work, count in work_counts(stream.body, self._counts).items():
                 loads[-1][self.program.pipes[work]] += count * costs[work][1]
         return loads
 
@@ -182,7 +184,7 @@ class Sharing:
         flows: list[tuple[Fraction, Fraction]] = []
         for stream in cluster.streams:
             times = [[Fraction(0), Fraction(0)] for _ in stream.pipes]
-            for work, count in work_counts(stream.body).items():
+            for work, count in work_counts(stream.body, self._counts).items():
                 for i, ticks_of_one in enumerate(self._times(work, shares)):
                     times[self.program.pipes[work]][i] += count * ticks_of_one
             flows += [(hbm / ticks, l2 / ticks) for hbm, l2 in times if hbm or l2 for _ in range(stream.copies)]
@@ -235,9 +237,11 @@ class Sharing:
             phases = phases[-1:]
         start, done, board = 0, Fraction(0), None
         for phase in phases:
-            alone = self._board(cluster, phase.costs)
-            start, done = start + int((phase.end - done) * alone.end), phase.end
-            until = None if phase.end == 1 else start - self._rest(alone)
+            until = None
+            if phase.end < 1:
+                alone = self._board(cluster, phase.costs)
+                start, done = start + int((phase.end - done) * alone.end), phase.end
+                until = start - self._rest(alone)
             if board is None:
                 board = (make or Board)(cluster, phase.costs, self.program.overheads.queue)
             board.costs, board.until = phase.costs, until
