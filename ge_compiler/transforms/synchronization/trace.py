@@ -208,7 +208,7 @@ class _Recorder:
         return None if lower is None or upper is None or step is None or step < 1 else max(0, -(-(upper - lower) // step))
 
     def _standing_for_all(self, body: Block, count: int, enter: Callable[[int], None]) -> list[int]:
-        """The trips to record of `count`: of neighbours in which the loops of the body run equally often, the first ones."""
+        """The trips to record of `count`: of neighbours in which the loops of the body run equally often (or often), the first ones."""
         loops = [op for op in self._structure.bodies[body] if isinstance(op, ForOp) and self._may_vary(op, body)]
         if not loops:
             return list(range(self._unrolling.of(count)))
@@ -218,7 +218,8 @@ class _Recorder:
             for op in self._structure.bodies[body]:
                 if op.name.startswith("arith."):
                     evaluate(op, self._values)
-            return tuple(self._count(loop) for loop in loops)
+            counts = (self._count(loop) for loop in loops)
+            return tuple(None if count is None else min(count, self._unrolling.trips) for count in counts)
 
         runs = [list(run) for _, run in groupby(range(count), lengths)]
         return [trip for run in runs for trip in run[: self._unrolling.of(len(run))]]
