@@ -306,6 +306,12 @@ def test_an_attention(name: str, chip: str) -> None:
         check_levels(replace(case, chip=chip), {"m": 16, "n": 32})
 
 
+def test_flags_hold_where_later_blocks_see_more_keys() -> None:
+    """The first blocks of a core have one block of keys, the last ones two."""
+    case = Case(OWN_CHIP, "f32", heads=3, shared=4, sq=64, sk=64, d=32, mask="f32", causal=True, layout="beside")
+    check_levels(case, {"m": 20, "n": 42, "k0": 64})
+
+
 @pytest.mark.parametrize("name", ["q", "k", "v", "mask"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_what_is_no_number_stays_where_it_belongs(name: str, value: float) -> None:
