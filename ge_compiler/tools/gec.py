@@ -1,5 +1,5 @@
 """
-gec: compiles PyTorch models, runs the programs, compares their levels.
+gec: compiles PyTorch models, runs and times the programs, compares their levels.
 
 Exit status: 0 done, 1 a fault of the input, 2 a command line that cannot be carried out, 3 a tolerance missed, 130 interrupted.
 """
@@ -19,6 +19,7 @@ COMMANDS = {
     "compile": "compile a PyTorch model or a .mlir file to an .om file",
     "run": "execute an .om file, and compare it with PyTorch",
     "compare": "execute a model at every level and compare them",
+    "profile": "tell how long a program takes on the chip, and why",
     "operators": "list the PyTorch operators that do not need the host",
 }
 
@@ -27,6 +28,7 @@ examples:
   gec compile examples/mlp.py:SimpleMLP --input 'x=f16[32,768]' -o mlp.om
   gec run mlp.om --golden torch
   gec compare examples/mlp.py:SimpleMLP --input 'x=f16[32,768]' --levels all
+  gec profile mlp.om --trace mlp.json
 """
 
 

@@ -22,6 +22,8 @@ from ge_compiler.runtime.signature import Array, TensorSpec
 from ge_compiler.tools.api import Program, load
 from ge_compiler.tools.commands.factory import Factory
 from ge_compiler.tools.commands.inputs import fit, parse_inputs, random_array
+from ge_compiler.tools.commands.profiling.profile import Profile, profile_of, to_json
+from ge_compiler.tools.commands.profiling.text import profile_text
 from ge_compiler.tools.commands.shared import Progress
 from ge_compiler.tools.commands.table import cosine, figure, plural, table
 from ge_compiler.tools.opt.registry import UsageError
@@ -43,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--level", choices=LEVELS, metavar="LEVEL", help="the level to execute (default: the lowest)")
     add("--check", action="store_true", help="execute instruction by instruction, and check what each reads (slower)")
     add("--shadow-limit", type=_bytes, metavar="SIZE", help="how much of the weights to keep in f32 as well, as 64M (default: all)")
+    add("--time", action="store_true", help="tell also how long it takes on the chip, as gec profile does")
     add("--format", choices=("text", "json"), default="text", help="the form of the result (default: text)")
 
 
@@ -64,9 +67,10 @@ def run(options: argparse.Namespace) -> int:
     for path, array in zip(options.output, results, strict=False):
         _write(Path(path), array)
     metrics = None if factory is None else _compare(program, factory, inputs, results, options.program, progress)
+    profile = profile_of(options.program, program.module(LEVELS[-1])) if options.time else None
     write = _write_json if options.format == "json" else _write_text
     changed = _changed(program, inputs, results)
-    write(program, results, changed, statistics, metrics)
+    write(program, results, changed, statistics, metrics, profile)
     if options.format == "text" and program.origin is not None:
         specs = " ".join(f"--input '{spec}'" for spec in program.signature.inputs)
         sys.stdout.write(f"\nnext: gec compare {shlex.quote(program.origin['factory'])} {specs}\n")
@@ -122,7 +126,12 @@ def _write(path: Path, array: Array) -> None:
 
 
 def _write_json(
-    program: Program, results: Sequence[Array], changed: Sequence[int], statistics: Statistics, metrics: Sequence[Metrics] | None
+    program: Program,
+    results: Sequence[Array],
+    changed: Sequence[int],
+    statistics: Statistics,
+    metrics: Sequence[Metrics] | None,
+    profile: Profile | None,
 ) -> None:
     rows: list[dict[str, Any]] = []
     for i, (spec, array) in enumerate(zip(program.signature.results, results, strict=True)):
@@ -135,6 +144,8 @@ def _write_json(
     result |= {"lifted": dict(statistics.lifted), "not_lifted": statistics.not_lifted}
     if metrics is not None:
         result["within"] = all(m.within for m in metrics)
+    if profile is not None:
+        result["time"] = to_json(profile)
     sys.stdout.write(json.dumps(result, indent=2) + "\n")
 
 
@@ -147,7 +158,12 @@ def _moments(array: Array) -> dict[str, float | None]:
 
 
 def _write_text(
-    program: Program, results: Sequence[Array], changed: Sequence[int], statistics: Statistics, metrics: Sequence[Metrics] | None
+    program: Program,
+    results: Sequence[Array],
+    changed: Sequence[int],
+    statistics: Statistics,
+    metrics: Sequence[Metrics] | None,
+    profile: Profile | None,
 ) -> None:
     specs, count = program.signature.results, len(program.signature.outputs)
     rows = [(str(spec), *map(figure_or_dash, _moments(array).values())) for spec, array in zip(specs, results, strict=True)]
@@ -160,6 +176,8 @@ def _write_text(
         sys.stdout.write(f"{statistics.total} instructions in {plural(statistics.launches.total(), 'kernel launch')}\n")
     if metrics is not None:
         sys.stdout.write("\n" + golden_text(specs, metrics))
+    if profile is not None:
+        sys.stdout.write("\n" + profile_text(profile))
 
 
 def figure_or_dash(value: float | None) -> str:

@@ -130,10 +130,10 @@ def tensor_of(array: Array) -> torch.Tensor:
     return to_torch(array)
 
 
-def program_of_module(options: argparse.Namespace, progress: Progress, stop: str = LEVELS[-1]) -> Program:
-    """Reads a module with the weights beside it and compiles it from the level that it is at down to `stop`."""
+def program_of_module(options: argparse.Namespace, progress: Progress, stop: str = LEVELS[-1], with_weights: bool = True) -> Program:
+    """Reads a module, with the weights beside it unless they are not needed, and compiles it from its own level down to `stop`."""
     from ge_compiler.dialects.parser import parse_module
-    from ge_compiler.runtime.weights import load_beside
+    from ge_compiler.runtime.weights import WeightStore, load_beside
 
     if options.input or options.dtype:
         raise UsageError(f"{options.model} has its inputs' shapes and dtypes in its text; leave --input and --dtype out")
@@ -142,7 +142,7 @@ def program_of_module(options: argparse.Namespace, progress: Progress, stop: str
     except OSError as error:
         raise CompileError(f"cannot read {options.model}: {error.strerror}") from None
     module = parse_module(text, options.model)
-    weights = load_beside(module, options.model)
+    weights = load_beside(module, options.model) if with_weights else WeightStore({})
     chosen = _options_of(options)
     if options.target is None:
         target_of(module)  # a name that is wrong is reported with the module's line
