@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import prod
 
 import numpy as np
 from xdsl.dialects.func import FuncOp
@@ -32,11 +33,25 @@ CLASS_LIMIT = 256
 class Phase:
     """One grid: its classes of blocks, which all end before the next grid starts."""
 
+    grid: tuple[int, ...]
+    cores: int
+    """In how many turns the checked executor takes the blocks: those of one core after those of another."""
     written: frozenset[int]
     """Arguments that may change."""
     kept: frozenset[int]
     """Workspaces of which each core uses a part of its own: they are never written."""
     traces: list[Trace] = field(default_factory=list[Trace])
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether blocks must run one by one: rows that several store where data says belong to the last."""
+        alike = len(self.traces) == 1 and (self.cores == 1 or prod(self.grid) <= self.cores)
+        return not alike and any(trace.scatters for trace in self.traces)
+
+    def turn(self, point: Sequence[int]) -> tuple[int, int]:
+        """When the checked executor takes the block at `point`."""
+        number = sum(p * s for p, s in zip(point, row_major(self.grid), strict=True))
+        return number % self.cores, number // self.cores
 
 
 @dataclass
@@ -102,7 +117,13 @@ class _Follower:
 
         def step(r: Registers) -> None:
             numbers = range(len(self._shapes))
-            phase = Phase(frozenset(filter(touched.written, numbers)), frozenset(i for i in numbers if touched.is_kept(i, self._shapes[i])))
+            cores = self._target.cores if isinstance(op, tile.GridLoopOp) else 1
+            phase = Phase(
+                op.grid,
+                cores,
+                frozenset(filter(touched.written, numbers)),
+                frozenset(i for i in numbers if touched.is_kept(i, self._shapes[i])),
+            )
             todo: list[Box] = [tuple((0, n) for n in op.grid)] if 0 not in op.grid else []
             while todo:
                 box = todo.pop()
@@ -132,7 +153,7 @@ class _Follower:
             r[slot] = collapsed(axis)
         if isinstance(op, tile.GridLoopOp):
             r[self._trips[op]] = collapsed(number // self._target.cores)
-        trace = Trace(tuple(last - first for first, last in box))
+        trace = Trace(tuple(first for first, _ in box), tuple(last - first for first, last in box))
         self._tracer = Tracer(trace, self._shapes, self._core, touched)
         try:
             run()

@@ -74,7 +74,7 @@ def lay_out(trace: Trace, widths: tuple[int, ...]) -> Layout:
 
 
 def _scratches(step: Step) -> list[Scratch]:
-    return [x.source for x in (step.out, *step.inputs) if isinstance(x.source, Scratch)]
+    return [x.source for x in (step.out, *step.inputs) if isinstance(x.source, Scratch) and 0 not in x.shape]
 
 
 def _alike(x: Operand, out: Operand) -> bool:

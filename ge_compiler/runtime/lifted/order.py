@@ -16,8 +16,6 @@ LARGEST = 2**24
 
 def check_order(traces: Sequence[Trace], shapes: Sequence[tuple[int, ...]], groups: Sequence[int]) -> None:
     """Raises `NotLifted` unless the blocks of a grid touch different elements of each tensor that they write."""
-    if any(t.scatters for t in traces) and len(traces) > 1:
-        raise NotLifted("rows are stored where data says, and blocks differ in extents")
     for number in sorted({a.number for t in traces for a in t.accesses}):
         shape = shapes[number]
         if 0 in shape:

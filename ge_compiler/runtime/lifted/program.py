@@ -98,7 +98,8 @@ def lift(kernel: FuncOp, target: NpuTarget, shapes: Sequence[tuple[int, ...]], g
     followed = follow(kernel, target, shapes, groups)
     phases: list[tuple[Phase, list[Part], list[Global]]] = []
     for phase in followed.phases:
-        parts = [Part(trace, lay_out(trace, chosen_widths(trace, width))) for trace in phase.traces]
+        limit = 1 if phase.keeps_order else width
+        parts = [Part(trace, lay_out(trace, chosen_widths(trace, limit))) for trace in phase.traces]
         operands = [x for trace in phase.traces for step in trace.steps for x in (step.out, *step.inputs)]
         sources = list(dict.fromkeys(x.source for x in operands if isinstance(x.source, Global)))
         phases.append((phase, parts, sources))
@@ -191,9 +192,11 @@ class Lifted:
     def run(self, kernel: Kernel, arrays: Sequence[Array], constant: Sequence[bool]) -> None:
         """Execute a launch; arrays are contiguous, those marked are weights. Raises `CompileError` where data names no row."""
         self._reserve(kernel)
-        for _, parts, sources in kernel.phases:
+        for phase, parts, sources in kernel.phases:
             memories = {s: self._memory(s, arrays, constant) for s in sources}
             rectangles = [Rectangle(part, *where) for part in parts for where in corners(part.trace, part.layout.widths)]
+            if phase.keeps_order:
+                rectangles.sort(key=lambda x: phase.turn([a + b for a, b in zip(x.part.trace.start, x.corner, strict=True)]))
             if self._pool is None or any(part.trace.scatters for part in parts):
                 self._workers[0].run(rectangles, memories)
                 continue

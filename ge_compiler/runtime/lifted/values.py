@@ -137,6 +137,8 @@ class Access:
 class Trace:
     """The steps of one class of blocks."""
 
+    start: tuple[int, ...]
+    """The first block's place in the grid."""
     widths: tuple[int, ...]
     """How many blocks it has along each axis of the grid; offsets are those of its first one."""
     steps: list[Step] = field(default_factory=list[Step])
