@@ -100,6 +100,7 @@ def time_module(module: ModuleOp, target: NpuTarget | None = None) -> ModuleTime
         )
     cache = _Cache(int(target.timing.value("l2.size", "bytes")))
     launches, untimed = list[LaunchTime](), Counter[str]()
+    known: dict[tuple[str, frozenset[int]], KernelTime] = {}
     for op in fused.launches(module):
         if op.engine.data is not fused.Engine.AICORE:
             untimed[op.engine.data.value] += 1
@@ -108,9 +109,11 @@ def time_module(module: ModuleOp, target: NpuTarget | None = None) -> ModuleTime
         if kernel is None:
             raise CompileError.at(op, f"launches @{op.kernel_name}, which the module does not have")
         values = [*op.inputs, *op.destinations]
-        time = time_kernel(kernel, target, cache.held(values))
+        key = (op.kernel_name, frozenset(cache.held(values)))
+        if key not in known:
+            known[key] = time_kernel(kernel, target, key[1])
         cache.touch(values)
-        launches.append(LaunchTime(_name(op), _operators(op), op.location, time))
+        launches.append(LaunchTime(_name(op), _operators(op), op.location, known[key]))
     return ModuleTime(target.name, target.timing, tuple(launches), dict(untimed))
 
 
