@@ -137,7 +137,7 @@ class Folding:
         entry: _Entry = frame.entry
         base = entry.time
         state = tuple(tuple(t - base for t in times) for times in (core.head, core.free, core.done, *core.queues))
-        tokens = tuple((n, tuple(t - base for t in board.tokens[n])) for n in _own_channels(board, core))
+        tokens = tuple((n, tuple(t - base for t in board.tokens[n])) for n in board.own[core.number] if board.tokens[n])
         busy = tuple(now - then for now, then in zip(core.busy, entry.busy, strict=True))
         self._effects[entry.key] = _Effect(core.time - base, state, tokens, busy)
 
@@ -162,14 +162,13 @@ def _after(times: Iterable[int], base: int) -> list[int]:
 
 def _since(core: Core) -> int:
     """The earliest time that anything of a core that is still to come may ask for."""
-    return min((waiting[0][1] for waiting in core.deferred if waiting), default=core.time)
+    return min((waiting[0][1] for waiting in core.deferred if waiting), default=core.time) if core.waits else core.time
 
 
 def _relative(core: Core) -> list[Any]:
     """The state of a core relative to its issue time."""
     time, since, key = core.time, _since(core), list[Any]()
-    for times in (core.head, core.free, core.done):
-        key += _after(times, since)
+    key += _after((*core.head, *core.free, *core.done), since)
     for queue in core.queues:
         key.append(tuple([t - time for t in queue if t > time]) if queue[-1] > time else None)
     if since < time or core.waits:
@@ -183,12 +182,12 @@ def _places(board: Board) -> list[Any]:
     return [*places, *map(len, board.tokens), *(len(waiting) for core in board.cores for waiting in core.deferred)]
 
 
-def _own_channels(board: Board, core: Core) -> list[int]:
-    return [n for n, channel in enumerate(board.cluster.channels) if channel.receiver == core.number and not channel.across]
-
-
 def _own_state(board: Board, core: Core) -> list[Any]:
-    return [*_relative(core), *(tuple(_after(board.tokens[number], core.time)) for number in _own_channels(board, core))]
+    key, time = _relative(core), core.time
+    for number in board.own[core.number]:
+        if tokens := board.tokens[number]:
+            key += [number, *_after(tokens, time), None]
+    return key
 
 
 def _apply(board: Board, core: Core, effect: _Effect) -> None:
@@ -197,8 +196,10 @@ def _apply(board: Board, core: Core, effect: _Effect) -> None:
         times[:] = [time + t for t in relative]
     for queue, relative in zip(core.queues, effect.state[3:], strict=True):
         queue.extend([time + t for t in relative])
+    for number in board.own[core.number]:
+        board.tokens[number].clear()
     for number, tokens in effect.tokens:
-        board.tokens[number] = deque(time + t for t in tokens)
+        board.tokens[number].extend([time + t for t in tokens])
     core.busy[:] = [busy + more for busy, more in zip(core.busy, effect.busy, strict=True)]
     core.time = time + effect.ticks
 
@@ -214,7 +215,7 @@ def _anchor(board: Board, core: Core) -> _Anchor:
 
 
 def _state(board: Board, core: Core, frame: Frame) -> tuple[Any, ...]:
-    base, seen, key = core.time, frame.seen, list[Any]()
+    base, seen, key, since = core.time, frame.seen, list[Any](), [_since(c) for c in board.cores]
     stale = [bool(seen) and c.executed == seen[c.number] for c in board.cores]
     frame.seen = tuple(c.executed for c in board.cores)
     for c in board.cores:
@@ -227,9 +228,7 @@ def _state(board: Board, core: Core, frame: Frame) -> tuple[Any, ...]:
     for number, tokens in enumerate(board.tokens):
         if tokens:
             receiver = board.cluster.channels[number].receiver
-            key.append(number)
-            key += tokens if stale[receiver] else _after(tokens, _since(board.cores[receiver]))
-            key.append(None)
+            key += [number, *(tokens if stale[receiver] else _after(tokens, since[receiver])), None]
     return tuple(key)
 
 

@@ -118,7 +118,8 @@ class Core:
             waiting = self.deferred[pipe]
             if len(waiting) == self.depth:
                 return False
-            time = _later(self.time, self.queues[pipe][len(waiting)]) + item[2]
+            time = self.queues[pipe][len(waiting)]
+            time = (self.time if self.time > time else time) + item[2]
             if waiting or not self._execute(board, item, time):
                 if not waiting and (self.paused or not board.defers):
                     return False
@@ -137,54 +138,65 @@ class Core:
 
     def _execute(self, board: Board, item: Item, issued: int) -> bool:
         """Lets a pipe take up an item that was issued at a time; not if it has to wait for something that is not known yet."""
-        kind: int = item[0]
-        pipe: int = item[1]
-        if kind == INSTRUCTION:
-            return self._instruction(board, pipe, item[3], issued)
-        head = _later(self.head[pipe], issued)
-        if kind == WAIT:
-            channels: tuple[int, ...] = item[3]
-            if not all(board.tokens[channel] for channel in channels):
-                return False
-            for channel in channels:
-                head = _later(head, board.tokens[channel].popleft())
-        elif kind == SET:
-            token = _later(head, self.done[pipe]) + item[4]
-            given: tuple[int, ...] = item[3]
-            for channel in given:
-                board.tokens[channel].append(token)
-        else:
-            head = _later(head, self.done[pipe])
-        self.head[pipe] = head
-        self.queues[pipe].append(head)
-        return True
+        return self._instruction(board, item, issued) if item[0] == INSTRUCTION else self._order(board, item, issued)
 
-    def _instruction(self, board: Board, pipe: int, work: int, issued: int) -> bool:
-        free = self.free[pipe]
+    # Here maxima are written out: calls would take most of the time.
+
+    def _instruction(self, board: Board, item: Item, issued: int) -> bool:
+        pipe: int = item[1]
+        free, head = self.free[pipe], self.head[pipe]
         if board.until is not None and free >= board.until:
             self.paused = True
             return False
+        work: int = item[3]
         fill, occupancy, latency = board.costs[work]
-        arrival = _later(self.head[pipe], issued)
-        self.head[pipe] = head = _later(arrival, free)
+        arrival = issued if issued > head else head
+        self.head[pipe] = head = free if free > arrival else arrival
         self.queues[pipe].append(head)
-        self.free[pipe] = end = _later(free, arrival + fill) + occupancy
-        self.done[pipe] = _later(self.done[pipe], end + latency)
-        self.busy[pipe] += occupancy
+        arrival += fill
+        self.free[pipe] = end = (free if free > arrival else arrival) + occupancy
         if board.events is not None:
             board.events.append((self.number, pipe, work, int(end) - occupancy, int(end)))
+        end += latency
+        if end > self.done[pipe]:
+            self.done[pipe] = end
+        self.busy[pipe] += occupancy
+        return True
+
+    def _order(self, board: Board, item: Item, issued: int) -> bool:
+        kind: int = item[0]
+        pipe: int = item[1]
+        head = self.head[pipe]
+        if issued > head:
+            head = issued
+        if kind == WAIT:
+            channels: tuple[int, ...] = item[3]
+            for channel in channels:
+                if not board.tokens[channel]:
+                    return False
+            for channel in channels:
+                token = board.tokens[channel].popleft()
+                if token > head:
+                    head = token
+        else:
+            done = self.done[pipe] if self.done[pipe] > head else head
+            if kind == SET:
+                given: tuple[int, ...] = item[3]
+                for channel in given:
+                    board.tokens[channel].append(done + item[4])
+            else:
+                head = done
+        self.head[pipe] = head
+        self.queues[pipe].append(head)
         return True
 
     def _barrier(self, board: Board, kind: int) -> bool:
         if kind in board.held or self.waits:
             return False
         for time in (*self.done, *self.head):
-            self.time = _later(self.time, time)
+            if time > self.time:
+                self.time = time
         return True
-
-
-def _later(a: int, b: int) -> int:
-    return b if b > a else a
 
 
 class Folding(Protocol):
@@ -224,10 +236,16 @@ class Board:
     jumps: list[Jump] = field(default_factory=list["Jump"])
     cores: list[Core] = field(init=False)
     tokens: list[deque[int]] = field(init=False)
+    own: list[list[int]] = field(init=False)
+    """The flags of each core that no other one sets."""
 
     def __post_init__(self) -> None:
         self.cores = [Core(i, stream, self.queue) for i, stream in enumerate(self.cluster.streams)]
         self.tokens = [deque() for _ in self.cluster.channels]
+        self.own = [[] for _ in self.cores]
+        for number, channel in enumerate(self.cluster.channels):
+            if not channel.across:
+                self.own[channel.receiver].append(number)
 
     @property
     def end(self) -> int:
