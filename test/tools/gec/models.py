@@ -89,6 +89,17 @@ class Large(nn.Module):
         return self.fc(x)
 
 
+class Deep(nn.Module):
+    """Products with long sums, and an operator that no product cores run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(8192, 512)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc(x).cumsum(0)
+
+
 def sleeps() -> nn.Module:
     print("sleeping", file=sys.stderr, flush=True)
     time.sleep(60)
