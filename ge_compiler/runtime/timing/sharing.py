@@ -177,7 +177,8 @@ class Sharing:
         if traffic is None:
             return Fraction(0), Fraction(0)
         off_chip = min(traffic.rate, shares.hbm_write if traffic.writes else shares.hbm_read)
-        return traffic.bytes * missing / off_chip, traffic.bytes * (1 - missing) / min(traffic.rate, shares.l2)
+        moved = traffic.bytes * traffic.lines
+        return moved * missing / off_chip, moved * (1 - missing) / min(traffic.rate, shares.l2)
 
     def _flows(self, cluster: Cluster, shares: Shares, ticks: int) -> list[tuple[Fraction, Fraction]]:
         """For each pipe that moves bytes, the parts of the time in which it takes them from HBM and from L2."""
