@@ -111,4 +111,5 @@ class Chip:
         """Buffers that share a byte with what is written hold nothing any more."""
         for other in self.buffers[memory].values():
             if other is not by and any(a < d and c < b for a, b in by.ranges for c, d in other.ranges):
-                other.cells.clear()
+                for _, cell in other.cells.values():
+                    cell.pieces = []

@@ -1,0 +1,129 @@
+"""Programs at fault, and those that cannot be lifted: the checked executor runs them, with its report, and the reason is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.parser import parse_module
+from ge_compiler.runtime.accuracy import identical
+from ge_compiler.runtime.execute import Statistics, execute
+from ge_compiler.runtime.lifted import Lifted
+
+Array = np.ndarray[Any, Any]
+TILE = "memref<4x8xf32, #npu.mem<ub>>"
+ROWS = "memref<4x8xf32, strided<[8, 1], offset: ?>>"
+
+
+def module(body: str, rows: int = 16, blocks: int = 4) -> Any:
+    """A kernel of `blocks` blocks on %x and %y, of which block %i begins at row %m."""
+    x = f"memref<{rows}x8xf32>"
+    return parse_module(
+        f"""builtin.module attributes {{ge.target = "Ascend910A"}} {{
+  func.func private @kernel(%x: {x}, %y: {x}) {{
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c4 = arith.constant 4 : index
+    tile.grid_loop %t (%i) in ({blocks}) {{
+      %m = arith.muli %i, %c4 : index
+      %xs = memref.subview %x[%m, 0] [4, 8] [1, 1] : {x} to {ROWS}
+      %ys = memref.subview %y[%m, 0] [4, 8] [1, 1] : {x} to {ROWS}
+      %a = buf.at "a" [0] : {TILE}
+      %b = buf.at "b" [1024] : {TILE}
+{body}
+    }}
+    func.return
+  }}
+  func.func @main(%x: {x}, %y: {x}) attributes {{results = 1 : i64}} {{
+    fused.launch @kernel(%x) into(%y) on aicore {{ops = ["Exp"], op_name = "exp"}} : ({x}) into({x})
+    func.return
+  }}
+}}""",
+        "faults.mlir",
+    )
+
+
+LOAD = f"      npu.load <nd> ins(%xs : {ROWS}) outs(%a : {TILE})\n"
+EXP = f"      npu.vexp ins(%a : {TILE}) outs(%b : {TILE})\n"
+STORE = f"      npu.store ins(%b : {TILE}) outs(%ys : {ROWS})\n"
+
+
+def x(rows: int = 16) -> Array:
+    return np.random.default_rng(0).standard_normal((rows, 8)).astype(np.float32)
+
+
+def test_a_kernel_without_faults_is_lifted() -> None:
+    lifted = Lifted()
+    for _ in range(2):
+        (y,) = execute(module(LOAD + EXP + STORE), [x()], {}, lifted=lifted, statistics=(counts := Statistics()))
+        assert identical(y, np.exp(x()))
+        assert (counts.lifted, counts.not_lifted) == ({"kernel": 1}, {})
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (EXP + STORE, "which nothing has written"),
+        (LOAD + f'      %c = buf.at "c" [32] : {TILE}\n      npu.vdup 0.0 : f32 outs(%c : {TILE})\n' + EXP + STORE, "last written through"),
+        (LOAD.replace("%xs", "%far").join([f"      %j = arith.addi %m, %c4 : index\n      %far = memref.subview %x[%j, 0] [4, 8] [1, 1] "
+         f": memref<16x8xf32> to {ROWS}\n", EXP + STORE]), "out of bounds"),
+    ],
+    ids=["unwritten", "overwritten", "out of bounds in the last block"],
+)  # fmt: skip
+def test_faults_are_reported_as_the_checked_executor_does(body: str, message: str) -> None:
+    with pytest.raises(CompileError, match=message) as checked:
+        execute(module(body), [x()], {})
+    with pytest.raises(CompileError, match=message) as fast:
+        execute(module(body), [x()], {}, lifted=Lifted())
+    assert str(fast.value) == str(checked.value)
+    assert fast.value.notes == checked.value.notes
+
+
+def test_what_a_block_left_on_chip_for_the_next_is_not_lifted() -> None:
+    """Block 32 runs on the core of block 0 and reads what that one wrote."""
+    write = f"      %first = arith.cmpi eq, %t, %c0 : index\n      scf.if %first {{\n{LOAD}      }}\n"
+    program = module(write + EXP + STORE, rows=256, blocks=64)
+    expected = execute(program, [x(256)], {})
+    lifted = Lifted()
+    for _ in range(2):
+        results = execute(program, [x(256)], {}, lifted=lifted, statistics=(counts := Statistics()))
+        assert identical(results[0], expected[0])
+        assert counts.lifted == {}
+        assert 'nothing in the same block has written to "a"' in counts.not_lifted["kernel"]
+        assert counts.launches == {"kernel": 1}
+
+
+def test_blocks_that_write_the_same_rows_are_not_lifted() -> None:
+    body = LOAD + EXP + "      %same = memref.subview %y[0, 0] [4, 8] [1, 1] : memref<16x8xf32> to memref<4x8xf32, strided<[8, 1]>>\n"
+    body += f"      npu.store ins(%b : {TILE}) outs(%same : memref<4x8xf32, strided<[8, 1]>>)\n"
+    with pytest.raises(CompileError, match="which nothing has written"):
+        execute(module(body), [x()], {}, lifted=Lifted())  # of the result
+    whole = module(body + STORE)
+    expected = execute(whole, [x()], {})
+    results = execute(whole, [x()], {}, lifted=Lifted(), statistics=(counts := Statistics()))
+    assert identical(results[0], expected[0])
+    assert "other blocks write" in counts.not_lifted["kernel"]
+
+
+def test_branches_and_trips_that_depend_on_the_block() -> None:
+    body = f"""{LOAD}      %odd = arith.remui %i, %c2 : index
+      %is_odd = arith.cmpi eq, %odd, %c1 : index
+      scf.if %is_odd {{
+        npu.vmuls ins(%a : {TILE}) outs(%a : {TILE}) {{scalar = 3.0 : f32}}
+      }}
+      scf.for %k = %c0 to %i step %c1 {{
+        npu.vadds ins(%a : {TILE}) outs(%a : {TILE}) {{scalar = 1.0 : f32}}
+      }}
+{EXP}{STORE}"""
+    program = module(body, rows=64, blocks=16)
+    checked = Statistics()
+    expected = execute(program, [x(64)], {}, statistics=checked)
+    for way in ({}, {"width": 1}, {"workers": 2}):
+        results = execute(program, [x(64)], {}, lifted=Lifted(**way), statistics=(counts := Statistics()))
+        assert identical(results[0], expected[0])
+        assert counts.lifted == {"kernel": 1}
+        assert counts.instructions == checked.instructions
