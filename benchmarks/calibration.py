@@ -19,7 +19,9 @@ from fractions import Fraction
 from pathlib import Path
 from statistics import median
 
-from published.rows import CASES, PARAMETERS, TITLES, UNIT, Case, Parameter
+from published import programs
+from published.attention import attention
+from published.rows import AHEAD, CASES, PARAMETERS, TITLES, UNIT, Case, Parameter
 
 from ge_compiler.dialects.target import NpuTarget, load_target
 from ge_compiler.dialects.target_timing import Constant
@@ -178,6 +180,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="the model's times beside published ones")
     parser.add_argument("--markdown", action="store_true", help="tables in Markdown, as in docs/timing-model.md")
     print(report(parser.parse_args().markdown))
+    target = load_target("Ascend910B2")
+    own = programs.task_time(programs.attention(target, 16384, 128, {}))
+    ahead = [programs.task_time(programs.time_kernel(attention(16384, n, target.cores), target)) for n in range(AHEAD + 1)]
+    print(f"\nflash_attn with the cube 0, 1, ... blocks of keys ahead: {', '.join(f'{time:.0f}' for time in ahead)} µs")
+    print(f"the compiler's own attention of that size, in which cube and lanes take turns: {own:.0f} µs")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The programs behind published timings, and their times in the model.
 
-Attention comes out of the compiler's own pipeline. The others are written out, since the rows are of programs that the compiler does not
-make: sums in f16, products that go from the accumulator to global memory in f32, kernels that only load.
+They are written out, since the rows are of programs that the compiler does not make: sums without a cast, products that go from the
+accumulator to global memory in f32, kernels that only load.
 """
 
 from __future__ import annotations
