@@ -13,15 +13,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from tempfile import TemporaryDirectory
-from time import perf_counter, process_time
-from typing import Any, NamedTuple
+from time import process_time
+from typing import Any
+
+from common.measure import Time, compile_apart, last_line_of, least, timed
+from common.models import bert, mlp
 
 MODELS = ("mlp", "layer", "layers")
 TITLES = {"mlp": "MLP", "layer": "BERT layer", "layers": "twelve BERT layers"}
@@ -31,29 +31,9 @@ GOALS = {"inductor": 0.25, "iree": 0.15}
 EXECUTION_GOAL = 1.25
 
 
-class Time(NamedTuple):
-    """Seconds on the clock, and of all processors used."""
-
-    wall: float
-    cpu: float
-
-    def __sub__(self, other: Time) -> Time:
-        return Time(self.wall - other.wall, self.cpu - other.cpu)
-
-
-def timed(work: Callable[[], Any]) -> tuple[Any, Time]:
-    def cpu() -> float:
-        return sum(usage.ru_utime + usage.ru_stime for usage in map(getrusage, (RUSAGE_SELF, RUSAGE_CHILDREN)))
-
-    wall, before = perf_counter(), cpu()
-    result = work()
-    return result, Time(perf_counter() - wall, cpu() - before)
-
-
 def model_and_input(name: str) -> tuple[Any, Any]:
     """A model in f16 and an example input."""
     import torch
-    from common.models import bert, mlp
 
     torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
     build, shape = {"mlp": (mlp, (32, 768)), "layer": (bert(1), (1, 128, 768)), "layers": (bert(12), (1, 128, 768))}[name]
@@ -64,21 +44,8 @@ def model_and_input(name: str) -> tuple[Any, Any]:
 
 
 def ours(name: str) -> Time:
-    import ge_compiler as ge
-    from ge_compiler.lowering.from_torch import importer
-
     model, x = model_and_input(name)
-    export, traced = importer.export, list[Time]()
-
-    def timed_export(*arguments: Any) -> Any:
-        result, time = timed(lambda: export(*arguments))
-        traced.append(time)
-        return result
-
-    importer.export = timed_export
-    _, whole = timed(lambda: ge.compile(model, args=(x,)))
-    (tracing,) = traced
-    return whole - tracing
+    return compile_apart(model, (x,))[2]
 
 
 def inductor(name: str) -> Time:
@@ -129,14 +96,7 @@ def child(side: str, name: str) -> Time:
     """Runs one side in a new process, with empty caches."""
     with TemporaryDirectory() as directory:
         caches = {"TORCHINDUCTOR_CACHE_DIR": directory, "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}
-        run = subprocess.run([sys.executable, __file__, "--child", side, name], capture_output=True, text=True, env=os.environ | caches)
-    if run.returncode:
-        raise RuntimeError(f"{SIDES[side]} could not compile the {TITLES[name]}:\n{run.stderr}")
-    return Time(*json.loads(run.stdout.splitlines()[-1]))
-
-
-def least(times: Sequence[Time]) -> Time:
-    return Time(min(time.wall for time in times), min(time.cpu for time in times))
+        return Time(*json.loads(last_line_of([__file__, "--child", side, name], os.environ | caches)))
 
 
 def compiling(names: Sequence[str], runs: int) -> None:
@@ -181,13 +141,12 @@ def execution(name: str, runs: int) -> tuple[float, float]:
     """Seconds of processor time that our fast mode and eager PyTorch in f32 take."""
     import torch
 
-    import ge_compiler as ge
     from ge_compiler.runtime.execute import execute
     from ge_compiler.runtime.lifted import Lifted
 
     model, x = model_and_input(name)
     x = torch.randn_like(x)
-    program = ge.compile(model, args=(x,))
+    program, *_ = compile_apart(model, (x,))
     module, array, lifted = program.module(), x.numpy(), Lifted()
     model, x = model.float(), x.float()
     best = [float("inf"), float("inf")]
