@@ -125,14 +125,23 @@ def tiles_of(kernel: FuncOp) -> Mapping[str, int]:
 
 
 def critical_parts(kernel: KernelTime) -> list[tuple[str, int]]:
-    """What the critical path of a kernel spends its ticks on, the most first."""
+    """What a kernel spends its ticks on, the most first: its critical path, and what is not the doing of one cluster."""
     merged: dict[str, int] = {}
     for (what, name), ticks in kernel.critical.ticks.items():
-        label = {"busy": name, "fill": f"filling {name}", "latency": f"latency of {name}", "issue": "issuing", "loop": "loops"}.get(
-            what, name
-        )
-        merged[label or what] = merged.get(label or what, 0) + ticks
+        label = _LABELS.get(what, "{0}").format(name) or what
+        merged[label] = merged.get(label, 0) + ticks
+    if rest := kernel.ticks - sum(merged.values()):
+        merged[_shared(kernel, rest)] = rest
     return sorted(((label, ticks) for label, ticks in merged.items() if ticks), key=lambda part: (-part[1], part[0]))
+
+
+_LABELS = {"fill": "filling {0}", "latency": "latency of {0}", "issue": "issuing", "loop": "loops"}
+
+
+def _shared(kernel: KernelTime, rest: int) -> str:
+    if kernel.outcome.board.held:
+        return "barriers of all cores"
+    return "memory that all cores share" if rest > 0 else "bandwidth that others leave"
 
 
 def pipe_title(pipe: str) -> str:
@@ -185,7 +194,6 @@ def achieved(profile: Profile) -> float:
 
 def _use_json(profile: Profile, use: Use) -> dict[str, Any]:
     kernel, us = use.kernel, profile.microseconds
-    path = kernel.critical.total
     return {
         "name": kernel.name,
         "launches": len(use.tasks),
@@ -197,7 +205,7 @@ def _use_json(profile: Profile, use: Use) -> dict[str, Any]:
         "total_us": rounded(us(use.ticks)),
         "clusters": kernel.cores,
         "bound": kernel.bound,
-        "critical_path": {label: rounded(ticks / max(1, path)) for label, ticks in critical_parts(kernel)},
+        "critical_path": {label: rounded(ticks / kernel.ticks) for label, ticks in critical_parts(kernel)},
         "flags_on_it": dict(sorted(kernel.critical.crossings.items())),
         "busy": {pipe: rounded(part) for pipe, part in kernel.busy.items()},
         "hbm_bytes": kernel.hbm_bytes,

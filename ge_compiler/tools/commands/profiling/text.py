@@ -94,8 +94,7 @@ def _path_text(profile: Profile) -> str:
 
 
 def _parts(use: Use) -> tuple[str]:
-    whole = max(1, use.kernel.critical.total)
-    parts = [(label, ticks / whole) for label, ticks in critical_parts(use.kernel)]
+    parts = [(label, ticks / use.kernel.ticks) for label, ticks in critical_parts(use.kernel)]
     named = [(label, part) for label, part in parts[:_PARTS] if part >= _LEAST]
     rest = 1 - sum(part for _, part in named)
     return (", ".join([f"{label} {part:.0%}" for label, part in named] + ([f"others {rest:.0%}"] if rest >= 0.005 else [])),)
