@@ -27,7 +27,6 @@ from ge_compiler.transforms.grouping.cost import bytes_of_tensor
 from ge_compiler.transforms.grouping.grouping import Grouping, Option, Refusal
 from ge_compiler.transforms.grouping.merging import name_of
 from ge_compiler.transforms.grouping.pieces import split_concats
-from ge_compiler.transforms.grouping.simplification import is_view
 
 MAX_OPS = 256
 """The most operators that a kernel may hold, with the views that it takes over."""
@@ -46,8 +45,9 @@ class ElideViewsPass(ModulePass):
             pending = deque(grouping.kernels())
             while pending:
                 kernel = pending.popleft()
-                if kernel.parent is not None and is_view(kernel):
+                if kernel.parent is not None and grouping.body(kernel).is_view:
                     pending.extendleft(_elide(grouping, kernel))
+            grouping.write_bodies()
             split_concats(grouping, self.name)
 
 

@@ -27,7 +27,6 @@ from ge_compiler.dialects import fused
 from ge_compiler.dialects.diagnostics import remark
 from ge_compiler.transforms.grouping.grouping import Grouping, Option, Refusal
 from ge_compiler.transforms.grouping.merging import name_of
-from ge_compiler.transforms.grouping.simplification import is_light
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,7 @@ class GroupKernelsPass(ModulePass):
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp) and not f.is_declaration]:
             grouping = Grouping(function, self.max_ops)
             _group(grouping)
+            grouping.write_bodies()
             for kernel in grouping.kernels():
                 _explain(grouping, kernel)
 
@@ -115,7 +115,7 @@ def _best(grouping: Grouping, producer: fused.KernelOp) -> Option | None:
     options: list[Option | Refusal] = []
     if users and len(consumers) == len(users):
         options.append(grouping.into_all(producer, consumers))
-    if len(users) > 1 and not (len(producer.inputs) <= 2 and is_light(producer) and any(map(_saves, options))):
+    if len(users) > 1 and not (len(producer.inputs) <= 2 and grouping.body(producer).is_light and any(map(_saves, options))):
         options += [grouping.into_one(producer, consumer) for consumer in consumers]
         options.append(_copies(grouping, producer, consumers))
     legal = [option for option in options if isinstance(option, Option) and _saves(option)]

@@ -9,26 +9,16 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ge_compiler.dialects import fused
-from ge_compiler.dialects.fused.destinations import updated_argument
+from ge_compiler.dialects.locations import fuse_locations, located
 from ge_compiler.dialects.types import tensor_type
-from ge_compiler.transforms.grouping.cost import LAUNCH, bytes_of_tensor, cost_of
-from ge_compiler.transforms.grouping.equality import body_key
-from ge_compiler.transforms.grouping.merging import Merged, build, erase, merge, name_of
+from ge_compiler.transforms.grouping.bodies import Bodies, Body, Refusal
+from ge_compiler.transforms.grouping.cost import LAUNCH, bytes_of_tensor
+from ge_compiler.transforms.grouping.merging import Merged, erase, inputs_of, merge, name_of
 from ge_compiler.transforms.grouping.order import Order
 from ge_compiler.transforms.grouping.origins import Origin, names, origin_of
-from ge_compiler.transforms.iteration.accesses import NoDomain
-from ge_compiler.transforms.iteration.domain import domain_of
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Why two kernels stay apart: a code, and the condition with its values."""
-
-    code: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -42,27 +32,6 @@ class Option:
     """Results of the producer that the merged kernel gives, too."""
 
 
-@dataclass(frozen=True)
-class _Traits:
-    """What tells at once which kernels do not go together."""
-
-    has_anchor: bool
-    has_reduction: bool
-    elements: int | None
-    """Of its result, if it has one and computes all of it."""
-
-
-def _traits_of(kernel: fused.KernelOp) -> _Traits:
-    ops = list(kernel.body.block.ops)
-    values = kernel.yielded.values
-    is_whole = len(values) == 1 and not isinstance(values[0].owner, fused.ConcatOp | fused.InsertOp | fused.ScatterOp)
-    return _Traits(
-        any(isinstance(op, fused.MatmulOp | fused.AttentionOp) for op in ops),
-        any(isinstance(op, fused.ReduceOp) for op in ops),
-        tensor_type(values[0]).element_count() if is_whole else None,
-    )
-
-
 @dataclass
 class Grouping:
     """The kernels of one function, while some of them become one."""
@@ -70,14 +39,9 @@ class Grouping:
     function: FuncOp
     max_ops: int
     order: Order = field(init=False)
-    numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
-    """For each body, a number."""
-    known: dict[Operation, int] = field(default_factory=dict[Operation, int])
-    """The numbers of kernels' bodies."""
-    costs: dict[int, int | Refusal] = field(default_factory=dict[int, "int | Refusal"])
-    traits: dict[int, _Traits] = field(default_factory=dict[int, "_Traits"])
-    verdicts: dict[Hashable, int | Refusal] = field(default_factory=dict[Hashable, "int | Refusal"])
-
+    bodies: Bodies = field(default_factory=Bodies)
+    pairs: dict[Hashable, Merged] = field(default_factory=dict[Hashable, Merged])
+    """What comes of two bodies, by how their values are connected."""
     origins: dict[Operation, frozenset[Origin]] = field(default_factory=dict[Operation, "frozenset[Origin]"])
 
     def __post_init__(self) -> None:
@@ -91,14 +55,15 @@ class Grouping:
         """The ops that use results of a kernel, in order."""
         return self.order.users(kernel)
 
+    def body(self, kernel: fused.KernelOp) -> Body:
+        """What a kernel does."""
+        return self.bodies.of(kernel)
+
     # ---- verdicts
 
     def cost(self, kernel: fused.KernelOp) -> int | Refusal:
         """What a kernel costs, or why it has no domain."""
-        number = self._number(kernel)
-        if number not in self.costs:
-            self.costs[number] = _judge(kernel)
-        return self.costs[number]
+        return self.body(kernel).cost
 
     def together(self, producer: fused.KernelOp, consumer: fused.KernelOp, kept: Sequence[SSAValue] = ()) -> int | Refusal:
         """What the two cost as one kernel that keeps some results of the producer, or why they are no kernel."""
@@ -111,20 +76,11 @@ class Grouping:
         refusal = self._obvious(producer, consumer, kept)
         if refusal is not None:
             return refusal
-        key = self._pair(producer, consumer, kept)
-        if key not in self.verdicts:
-            self.verdicts[key] = _judge_merged(merge(producer, consumer, kept))
-        return self.verdicts[key]
-
-    def _traits(self, kernel: fused.KernelOp) -> _Traits:
-        number = self._number(kernel)
-        if number not in self.traits:
-            self.traits[number] = _traits_of(kernel)
-        return self.traits[number]
+        return self._merged(producer, consumer, kept).verdict
 
     def _obvious(self, producer: fused.KernelOp, consumer: fused.KernelOp, kept: Sequence[SSAValue]) -> Refusal | None:
         """What can be told without making the merged kernel."""
-        p, c = self._traits(producer), self._traits(consumer)
+        p, c = self.body(producer), self.body(consumer)
         if p.has_anchor and c.has_anchor:
             return Refusal("anchor", f"{name_of(producer)} and {name_of(consumer)} both have an anchor, of which a kernel has one")
         if (p.has_anchor and c.has_reduction) or (c.has_anchor and p.has_reduction):
@@ -143,15 +99,13 @@ class Grouping:
         own = (self.origins.get(k) or (origin_of(k, self.order.places.get(k, len(self.order.places))),) for k in kernels)
         return frozenset(origin for origins in own for origin in origins)
 
-    def _number(self, kernel: fused.KernelOp) -> int:
-        if kernel not in self.known:
-            self.known[kernel] = self.numbers.setdefault((body_key(kernel.body.block), kernel.runs_on), len(self.numbers))
-        return self.known[kernel]
-
-    def _pair(self, producer: fused.KernelOp, consumer: fused.KernelOp, kept: Sequence[SSAValue]) -> Hashable:
+    def _merged(self, producer: fused.KernelOp, consumer: fused.KernelOp, kept: Sequence[SSAValue]) -> Merged:
         values: dict[SSAValue, int] = {result: -1 - i for i, result in enumerate(producer.results)}
         wiring = tuple(values.setdefault(x, len(values)) for x in (*producer.inputs, *consumer.inputs))
-        return self._number(producer), self._number(consumer), wiring, tuple(values[x] for x in kept)
+        key = self.body(producer), self.body(consumer), wiring, tuple(values[x] for x in kept)
+        if key not in self.pairs:
+            self.pairs[key] = merge(self.bodies, producer, consumer, kept)
+        return self.pairs[key]
 
     # ---- options
 
@@ -211,20 +165,36 @@ class Grouping:
         """The two as one kernel where `consumer` stands; uses of `kept` move to it. The producer is erased once nobody uses it."""
         is_gone = all(use.operation is consumer for result in producer.results if result not in kept for use in result.uses)
         behind = self.order.in_the_way(producer, consumer, is_gone) or []
-        merged = merge(producer, consumer, kept)
-        origins = self._origins(producer, consumer)
-        new = build(merged, *names(origins), [producer.location, consumer.location])
-        self.origins[new] = origins
-        self.replace(consumer, new, merged.replaced)
+        new = self._kernel(producer, consumer, kept)
+        self.replace(consumer, new, (*consumer.results, *kept))
         self.order.move_behind(behind, new)
         if not any(result.uses for result in producer.results):
             self.erase(producer)
         return new
 
+    def _kernel(self, producer: fused.KernelOp, consumer: fused.KernelOp, kept: Sequence[SSAValue]) -> fused.KernelOp:
+        """The kernel that does what both do; its body is written at the end, since most kernels become parts of larger ones."""
+        merged, inputs = self._merged(producer, consumer, kept), inputs_of(producer, consumer)
+        origins = self._origins(producer, consumer)
+        types = [value.type for value in (*consumer.results, *kept)]
+        new = fused.KernelOp([inputs[i] for i in merged.used], types, Block(), *names(origins))
+        for result, old in zip(new.results, (*consumer.results, *kept), strict=True):
+            result.name_hint = old.name_hint
+        places = (*self.bodies.locations_of(producer), *self.bodies.locations_of(consumer), consumer.location)
+        self.bodies.by_kernel[new], self.bodies.locations[new] = merged.body, tuple(places[i] for i in merged.sources)
+        self.origins[new] = origins
+        return located(new, fuse_locations([producer.location, consumer.location]))
+
+    def write_bodies(self) -> None:
+        """Write the bodies of the kernels that have come of others."""
+        for kernel in self.kernels():
+            if kernel.body.block.is_empty:
+                self.bodies.write(kernel)
+
     def replace(self, old: fused.KernelOp, new: fused.KernelOp, replaced: Sequence[SSAValue]) -> None:
         """Put `new`, whose results stand for `replaced`, in the place of `old`."""
         self.function.body.block.insert_op_before(new, old)
-        self.order.replaced(old, new)
+        self.order.replaced(old, new, [new.inputs[i] for i in self.body(new).updated])
         for before, after in zip(replaced, new.results, strict=True):
             before.replace_all_uses_with(after)
         self.forget(old)
@@ -236,7 +206,7 @@ class Grouping:
 
     def forget(self, kernel: fused.KernelOp) -> None:
         self.order.places.pop(kernel, None)
-        self.known.pop(kernel, None)
+        self.bodies.forget(kernel)
         self.origins.pop(kernel, None)
 
     def can_move(self, producer: fused.KernelOp, consumer: fused.KernelOp, moves_results: bool) -> Refusal | None:
@@ -246,37 +216,3 @@ class Grouping:
         if moves_results and self.order.in_the_way(producer, consumer, False) is not None:
             return Refusal("cycle", f"{name_of(consumer)} also needs what others make of its result")
         return Refusal("order", f"what {name_of(producer)} reads is overwritten before {name_of(consumer)} starts")
-
-
-def _judge(kernel: FuncOp | fused.KernelOp) -> int | Refusal:
-    try:
-        return cost_of(domain_of(kernel))
-    except NoDomain as reason:
-        return Refusal(reason.code, reason.message.removeprefix("'func.func' op @merged: "))
-
-
-def _judge_merged(merged: Merged) -> int | Refusal:
-    return _aliasing(merged.function) or _judge(merged.function)
-
-
-def _aliasing(function: FuncOp) -> Refusal | None:
-    """An argument that is updated in place may be used for that alone, and its new contents are a result once."""
-    last = function.body.block.last_op
-    assert last is not None
-    for value in last.operands:
-        argument = updated_argument(value)
-        if argument is not None and _is_read(value, argument):
-            name = f"%{argument.name_hint or argument.index}"
-            return Refusal("aliasing", f"the kernel would also read {name}, which it updates in place")
-    return None
-
-
-def _is_read(value: SSAValue, argument: BlockArgument) -> bool:
-    """Whether anything else is done with an argument, or with what it is on its way to being `value`."""
-    while True:
-        if len(list(value.uses)) != 1:
-            return True
-        if value is argument:
-            return False
-        assert isinstance(value.owner, fused.InsertOp | fused.ScatterOp)
-        value = value.owner.dest

@@ -2,65 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import FunctionType, LocationAttr
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
 
 from ge_compiler.dialects import fused
-from ge_compiler.dialects.locations import fuse_locations, located
+from ge_compiler.dialects.locations import located
+from ge_compiler.transforms.grouping.bodies import Bodies, Body, Refusal, copy_ops
 from ge_compiler.transforms.grouping.simplification import simplify
 
 
 @dataclass(frozen=True)
 class Merged:
-    """The body of a kernel that stands for a producer and a consumer, before it has a place."""
+    """What a producer and a consumer do together."""
 
-    function: FuncOp
-    """Holds the body, so that it can be analysed; its signature says nothing."""
-    inputs: tuple[SSAValue, ...]
-    replaced: tuple[SSAValue, ...]
-    """The results of the two kernels that its results stand for."""
+    body: Body
+    used: tuple[int, ...]
+    """Which of the inputs of the two are its arguments."""
+    sources: tuple[int, ...]
+    """For each op, which one it stems from: of the producer's, the consumer's, and the consumer itself."""
+    verdict: int | Refusal
+    """What it costs, or why it is no kernel."""
 
 
-def merge(producer: fused.KernelOp, consumer: fused.KernelOp, kept: Sequence[SSAValue] = ()) -> Merged:
-    """A body that does what both do; `kept` are the results of `producer` that it gives beside those of `consumer`."""
+def inputs_of(producer: fused.KernelOp, consumer: fused.KernelOp) -> list[SSAValue]:
+    """The inputs of two kernels that become one, each once."""
     sources = [producer.inputs if x.owner is producer else (x,) for x in consumer.inputs]
-    inputs = list(dict.fromkeys(x for values in sources for x in values))
+    return list(dict.fromkeys(x for values in sources for x in values))
+
+
+def merge(bodies: Bodies, producer: fused.KernelOp, consumer: fused.KernelOp, kept: Sequence[SSAValue]) -> Merged:
+    """A body that does what both do; `kept` are the results of `producer` that it gives beside those of `consumer`."""
+    inputs = inputs_of(producer, consumer)
     block = Block(arg_types=[x.type for x in inputs])
     for arg, x in zip(block.args, inputs, strict=True):
         arg.name_hint = x.name_hint
     inside: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
+    count = 0
     for kernel in (producer, consumer):
-        mapper: dict[SSAValue, SSAValue] = {arg: inside[x] for arg, x in zip(kernel.body.block.args, kernel.inputs, strict=True)}
-        for op in kernel.body.block.ops:
-            if op is not kernel.yielded:
-                block.add_op(located(op.clone(mapper), op.location))
-        inside |= {result: mapper.get(v, v) for result, v in zip(kernel.results, kernel.yielded.values, strict=True)}
-    replaced = (*consumer.results, *kept)
-    block.add_op(located(fused.YieldOp([inside[value] for value in replaced]), consumer.location))
+        body = bodies.of(kernel)
+        mapper: dict[SSAValue, SSAValue] = {arg: inside[x] for arg, x in zip(body.block.args, kernel.inputs, strict=True)}
+        for op in copy_ops(body.block, mapper, block):
+            op.location = _number(count)
+            count += 1
+        last = block.last_op
+        assert last is not None
+        inside |= dict(zip(kernel.results, last.operands, strict=True))
+        erase(last)
+    block.add_op(located(fused.YieldOp([inside[value] for value in (*consumer.results, *kept)]), _number(count)))
     simplify(block)
     used = _drop_unused_arguments(block)
-    return Merged(FuncOp("merged", FunctionType.from_lists([], []), Region(block)), tuple(inputs[i] for i in used), replaced)
+    sources = tuple(_number_of(op) for op in block.ops)
+    body = bodies.of_block(block)
+    return Merged(body, used, sources, body.aliasing() or body.cost)
 
 
-def _drop_unused_arguments(block: Block) -> list[int]:
+def _number(number: int) -> LocationAttr:
+    """A number as a location, since rewrites hand locations on."""
+    return FileLineColLoc(StringAttr(""), IntAttr(number), IntAttr(0))
+
+
+def _number_of(op: Operation) -> int:
+    assert isinstance(op.location, FileLineColLoc)
+    return op.location.line.data
+
+
+def _drop_unused_arguments(block: Block) -> tuple[int, ...]:
     """The numbers of the arguments that stay."""
-    used = [i for i, arg in enumerate(block.args) if arg.uses]
+    used = tuple(i for i, arg in enumerate(block.args) if arg.uses)
     for arg in [arg for arg in block.args if not arg.uses]:
         block.erase_arg(arg)
     return used
-
-
-def build(merged: Merged, ops: Sequence[str], op_name: str, locations: Iterable[LocationAttr]) -> fused.KernelOp:
-    """The kernel of a merged body."""
-    block = merged.function.body.detach_block(0)
-    made = fused.KernelOp(merged.inputs, [value.type for value in merged.replaced], block, ops, op_name)
-    for new, old in zip(made.results, merged.replaced, strict=True):
-        new.name_hint = old.name_hint
-    return located(made, fuse_locations(locations))
 
 
 def kernel_of(block: Block, inputs: Sequence[SSAValue], like: fused.KernelOp) -> fused.KernelOp:

@@ -34,25 +34,25 @@ class Order:
     def __post_init__(self) -> None:
         self.number()
         for op in self.block.ops:
-            self.note(op)
+            self._note(op, updated_inputs(op))
 
     def number(self) -> None:
         self.places = {op: i for i, op in enumerate(self.block.ops)}
 
-    def note(self, op: Operation) -> None:
-        for value in updated_inputs(op):
+    def _note(self, op: Operation, updated: Iterable[SSAValue]) -> None:
+        for value in updated:
             self.updates.setdefault(value, []).append(op)
 
-    def replaced(self, old: Operation, new: Operation) -> None:
-        """`new` stands where `old` stood."""
+    def replaced(self, old: Operation, new: Operation, updated: Iterable[SSAValue]) -> None:
+        """`new`, which replaces parts of the values `updated`, stands where `old` stood."""
         self.places[new] = self.places.pop(old)
-        self.note(new)
+        self._note(new, updated)
 
     def insert_before(self, ops: list[Operation], place: Operation) -> None:
         """Put new ops before another one."""
         self.block.insert_ops_before(ops, place)
         for op in ops:
-            self.note(op)
+            self._note(op, updated_inputs(op))
         self.number()
 
     def users(self, op: Operation) -> list[Operation]:

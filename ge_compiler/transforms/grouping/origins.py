@@ -45,7 +45,7 @@ def _weight(kernel: fused.KernelOp) -> Weight:
         return Weight.ANCHOR
     if any(isinstance(op, fused.ReduceOp | fused.ScatterOp | fused.InsertOp) for op in ops):
         return Weight.REDUCTION
-    if is_view(kernel) or all(is_integer(tensor_type(y).get_element_type()) for y in kernel.outputs):
+    if is_view(kernel.body.block) or all(is_integer(tensor_type(y).get_element_type()) for y in kernel.outputs):
         return Weight.INDICES
     return Weight.OTHER
 

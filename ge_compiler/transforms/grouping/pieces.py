@@ -122,4 +122,4 @@ def _together(grouping: Grouping, kernel: fused.KernelOp, pieces: list[_Piece]) 
 def _is_simple(kernel: fused.KernelOp) -> bool:
     """Whether a kernel goes with any other, and has one user."""
     users = {use.operation for result in kernel.results for use in result.uses if use.operation.parent is not None}
-    return len(users) == 1 and is_light(kernel)
+    return len(users) == 1 and is_light(kernel.body.block)

@@ -86,14 +86,14 @@ def _drop_unused(block: Block) -> None:
             op.erase()
 
 
-def is_view(kernel: fused.KernelOp) -> bool:
-    """Whether all that a kernel does is to show its input in another way."""
+def is_view(block: Block) -> bool:
+    """Whether all that a body does is to show an argument in another way."""
     views = (fused.ReshapeOp, fused.TransposeOp, fused.SliceOp, fused.BroadcastOp)
-    ops = list(kernel.body.block.ops)[:-1]
-    return bool(ops) and len(kernel.outputs) == 1 and all(isinstance(op, views) for op in ops)
+    *ops, last = block.ops
+    return bool(ops) and len(last.operands) == 1 and all(isinstance(op, views) for op in ops)
 
 
-def is_light(kernel: fused.KernelOp) -> bool:
-    """Whether a kernel goes with any other and is cheap to compute again: it has no anchor and no reduction."""
+def is_light(block: Block) -> bool:
+    """Whether a body goes with any other and is cheap to compute again: it has no anchor and no reduction."""
     heavy = (fused.MatmulOp, fused.AttentionOp, fused.ReduceOp)
-    return not any(isinstance(op, heavy) for op in kernel.body.block.ops)
+    return not any(isinstance(op, heavy) for op in block.ops)
