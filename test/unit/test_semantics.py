@@ -439,3 +439,38 @@ def test_mmad_spreads_special_values() -> None:
     assert result[0] == INF
     assert np.isnan(result[1])
     assert result[2] == 0
+
+
+@pytest.mark.parametrize("name", sorted(NATIVE))
+def test_native_functions_work_on_many_tiles_at_once_and_write_where_they_are_told(name: str) -> None:
+    """Leading axes, strides and a given result change no bit: what executes many blocks at once relies on it."""
+    function, rng = NATIVE[name], np.random.default_rng(5)
+    conditions = [rng.random((3, 5, 7)) < 0.5 for _ in range(function.conditions)]
+    dtype = np.bool_ if "f32" not in function.dtypes else np.float32
+    count = function.operands - function.conditions
+    numbers = [(rng.standard_normal((3, 7, 5)) * 4).astype(dtype).swapaxes(1, 2) for _ in range(count)]
+    scalar = 0.7 if function.has_scalar else None
+    operands = [*conditions, *numbers]
+    tiles = [semantics.apply(name, *[np.ascontiguousarray(x[i]) for x in operands], scalar=scalar) for i in range(3)]
+    assert np.stack(tiles).tobytes() == np.ascontiguousarray(semantics.apply(name, *operands, scalar=scalar)).tobytes()
+    out = np.empty((3, 5, 14), tiles[0].dtype)[..., ::2]
+    extra = () if scalar is None else (np.float32(scalar),)
+    with np.errstate(all="ignore"):
+        semantics.native(name, scalar is not None)(*operands, *extra, out=out)
+    assert np.ascontiguousarray(out).tobytes() == np.stack(tiles).tobytes()
+
+
+@pytest.mark.parametrize("kind", sorted(REDUCTIONS))
+@pytest.mark.parametrize("axis", [-1, -2])
+def test_reductions_of_many_tiles_at_once_have_the_bits_of_each(kind: str, axis: int) -> None:
+    x = np.random.default_rng(6).standard_normal((4, 13, 37)).astype(np.float32)
+    together = semantics.reduce(kind, x.swapaxes(1, 2).copy().swapaxes(1, 2), axis)
+    assert together.tobytes() == np.stack([semantics.reduce(kind, tile, axis) for tile in x]).tobytes()
+
+
+def test_products_of_many_tiles_at_once_have_the_bits_of_each() -> None:
+    rng = np.random.default_rng(7)
+    for m, n, k in ((16, 16, 16), (17, 33, 65), (32, 128, 128), (3, 2, 5)):
+        a, b = rng.standard_normal((4, 1, m, 2 * k)).astype(np.float32)[..., :k], rng.standard_normal((1, 3, k, n)).astype(np.float32)
+        together = np.matmul(a, b)
+        assert together.tobytes() == np.stack([[semantics.mmad(x[0], y, None) for y in b[0]] for x in a]).tobytes()
