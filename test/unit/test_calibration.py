@@ -88,3 +88,13 @@ def test_the_report_says_what_is_predicted_and_what_is_not() -> None:
     assert sum(" | predicted | " in line for line in text.splitlines()) == 30
     assert sum(" | fixes " in line for line in text.splitlines()) == 10
     assert "MISSED" not in text
+
+
+def test_the_page_on_the_model_shows_these_times(errors: dict[Row, float]) -> None:
+    page = (Path(__file__).parents[2] / "docs/timing-model.md").read_text()
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| ")]
+    shown = {cells[0]: cells for cells in lines if len(cells) == 6}
+    for row, cells in zip(ROWS, calibration.row_lines(ROWS, {r: r.measured * (1 + e) for r, e in errors.items()}), strict=True):
+        documented = shown[cells[0]]
+        assert [documented[1], *documented[4:]] == [cells[1], *cells[4:]]
+        assert float(documented[2]) == pytest.approx(row.measured * (1 + errors[row]), rel=0.02), row
