@@ -41,6 +41,10 @@ class Shares:
         """The shares where only a part of those that these are for take some."""
         return Shares(self.hbm_read / part, self.hbm_write / part, self.l2 / part)
 
+    def between(self, other: Shares) -> Shares:
+        """The shares halfway to others."""
+        return Shares((self.hbm_read + other.hbm_read) / 2, (self.hbm_write + other.hbm_write) / 2, (self.l2 + other.l2) / 2)
+
     def with_hbm(self, factor: Fraction) -> Shares:
         """The shares if HBM were `factor` times as fast."""
         return Shares(self.hbm_read * factor, self.hbm_write * factor, self.l2)

@@ -16,13 +16,13 @@ from typing import Any
 
 from ge_compiler.dialects.instruction_costs import Shares
 from ge_compiler.dialects.target_timing import Timing
-from ge_compiler.runtime.timing.concurrency import Move, concurrent, overlapping, rounded, steady
+from ge_compiler.runtime.timing.concurrency import Move, mean_shares, rounded, steady
 from ge_compiler.runtime.timing.fold import Folding
 from ge_compiler.runtime.timing.program import ALL_CORES, Body, Cluster, KernelProgram, work_counts
 from ge_compiler.runtime.timing.scoreboard import Board, Costs, Event
 from ge_compiler.runtime.timing.traffic import Traffic
 
-_ROUNDS = 6
+_ROUNDS, _UNDAMPED = 6, 2
 _TOGETHER = Fraction(49, 50)
 """Clusters with at least this part of the most work finish with those that have the most."""
 _OFTEN = Fraction(3, 20)
@@ -42,7 +42,8 @@ class Phase:
     end: Fraction
     """Which part of the most work is done when it ends."""
     clusters: int
-    shares: Shares
+    shares: tuple[Shares, ...]
+    """Of each work."""
     costs: Costs
 
 
@@ -66,6 +67,8 @@ class Sharing:
     timing: Timing
     traffic: Traffic
     _counts: dict[Body, Counter[int]] = field(default_factory=dict[Body, Counter[int]], init=False)
+    _watched: set[Cluster] = field(default_factory=set[Cluster], init=False)
+    """Clusters whose pipes move bytes at the same time, so that their instructions are of interest."""
     _known: list[tuple[Costs, Folding, dict[Cluster, Board]]] = field(default_factory=list[Any], init=False)
 
     def run(self) -> Outcome:
@@ -87,9 +90,9 @@ class Sharing:
     def with_hbm(self, outcome: Outcome, factor: Fraction) -> int:
         """The ticks of the same kernel, with all pipes moving bytes as they did, if HBM were `factor` times as fast."""
         if outcome.board.held:
-            costs = self._costs(outcome.phases[0].shares.with_hbm(factor))
+            costs = self._costs([share.with_hbm(factor) for share in outcome.phases[0].shares])
             return max(*(b.end for b in self._with_barriers(self.program.clusters, costs)), *self._floors(factor).values())
-        shares = [phase.shares.with_hbm(factor) for phase in outcome.phases]
+        shares = [tuple(share.with_hbm(factor) for share in phase.shares) for phase in outcome.phases]
         phases = [replace(phase, shares=s, costs=self._costs(s)) for phase, s in zip(outcome.phases, shares, strict=True)]
         return max(self._timed(outcome.board.cluster, phases).end, *self._floors(factor).values())
 
@@ -103,7 +106,7 @@ class Sharing:
 
     def _ranked(self) -> list[tuple[Cluster, Fraction]]:
         """Clusters with the part of the most work that each has, the most first."""
-        costs = self._costs(self._shares(sum(cluster.count for cluster in self.program.clusters), Fraction(1), Fraction(1)))
+        costs = self._costs(self._alone(self._budget(sum(cluster.count for cluster in self.program.clusters))))
         loads = [(cluster, max(max(pipes) for pipes in self._load(cluster, costs))) for cluster in self.program.clusters]
         most = max((load for _, load in loads), default=0)
         return sorted(((c, Fraction(load, max(1, most))) for c, load in loads), key=lambda item: -item[1])
@@ -128,48 +131,68 @@ class Sharing:
 
     # ---- shares -------------------------------------------------------------------------------------------------------
 
-    def _shares(self, clusters: int, of_hbm: Fraction, of_l2: Fraction) -> Shares:
-        read, mixed = (self.timing.shared_rate(f"hbm.{name}") for name in ("read", "mixed"))
-        everyone = mixed / (clusters * of_hbm)
-        return Shares(min(read / clusters, everyone), everyone, self.timing.shared_rate("l2.total") / (clusters * of_l2))
+    def _budget(self, clusters: int) -> Shares:
+        """What a cluster has if that many are at work."""
+        rate = self.timing.shared_rate
+        return Shares(rate("hbm.read") / clusters, rate("hbm.mixed") / clusters, rate("l2.total") / clusters)
 
-    def _costs(self, shares: Shares) -> Costs:
-        works = zip(self.program.works, self.traffic.misses, strict=True)
-        return [(w.cost.fill, w.cost.occupied(shares, missing), w.cost.latency) for w, missing in works]
+    def _costs(self, shares: Sequence[Shares]) -> Costs:
+        works = zip(self.program.works, self.traffic.misses, shares, strict=True)
+        return [(w.cost.fill, w.cost.occupied(share, missing), w.cost.latency) for w, missing, share in works]
 
     def _phase(self, cluster: Cluster, clusters: int, end: Fraction) -> Phase:
-        """Shares that fit to how many pipes of a cluster move bytes at the same time, which depends on the shares."""
-        seen = (Fraction(1), Fraction(1))
-        shares = self._shares(clusters, *seen)
-        costs = self._costs(shares)
-        for _ in range(_ROUNDS):
-            flows = self._flows(cluster, shares, max(1, self._board(cluster, costs).end))
-            if len(flows) < 2:
-                break
-            before, seen = seen, self._seen(cluster, shares, costs, flows)
-            seen = (rounded((before[0] + seen[0]) / 2), rounded((before[1] + seen[1]) / 2)) if before != (1, 1) else seen
-            shares = self._shares(clusters, *seen)
+        """Shares that fit to which pipes of a cluster move bytes at the same time, which depends on the shares."""
+        budget = self._budget(clusters)
+        shares, costs = self._alone(budget), self._costs(self._alone(budget))
+        if self._meet(self._flows(cluster, shares, max(1, *(max(pipes) for pipes in self._load(cluster, costs))))):
+            self._watched.add(cluster)
+        for turn in range(_ROUNDS):
+            found = self._found(cluster, budget, shares, costs)
+            shares = tuple(a.between(b) for a, b in zip(shares, found, strict=True)) if turn >= _UNDAMPED else found
             earlier, costs = costs, self._costs(shares)
             if _close(earlier, costs):
                 break
         return Phase(end, clusters, shares, costs)
 
-    def _seen(
-        self, cluster: Cluster, shares: Shares, costs: Costs, flows: Sequence[tuple[Fraction, Fraction]]
-    ) -> tuple[Fraction, Fraction]:
-        """How many pipes of its cluster one that moves bytes from HBM, or from L2, finds moving them, itself included."""
-        if sum(hbm + l2 > _OFTEN for hbm, l2 in flows) < 2:
-            return concurrent([hbm for hbm, _ in flows]), concurrent([l2 for _, l2 in flows])
-        board = Board(cluster, costs, self.program.overheads.queue, Folding(), events=[])
-        board.run()
-        events, period = steady(board)
-        return overlapping([self._move(board, event, shares) for event in events], period)
+    def _alone(self, budget: Shares) -> tuple[Shares, ...]:
+        return tuple(budget for _ in self.program.works)
 
-    def _move(self, board: Board, event: Event, shares: Shares) -> Move:
+    def _found(self, cluster: Cluster, budget: Shares, shares: Sequence[Shares], costs: Costs) -> tuple[Shares, ...]:
+        """The share of each work in a cluster that runs with these shares."""
+        board = self._board(cluster, costs)
+        flows = self._flows(cluster, shares, max(1, board.end))
+        if not self._meet(flows) or board.events is None:
+            return self._now_and_then(flows, budget)
+        events, period = steady(board)
+        found = mean_shares([self._move(board, event, shares) for event in events if self._moves(event[2])], period, budget)
+        return tuple(found.get(work, share) for work, share in enumerate(self._now_and_then(flows, budget)))
+
+    def _meet(self, flows: Sequence[tuple[Fraction, Fraction, frozenset[int]]]) -> bool:
+        """Whether it matters when pipes move bytes."""
+        return sum(hbm + l2 > _OFTEN for hbm, l2, _ in flows) >= 2
+
+    def _now_and_then(self, flows: Sequence[tuple[Fraction, Fraction, frozenset[int]]], budget: Shares) -> tuple[Shares, ...]:
+        """Shares where pipes meet by chance: each finds the others under way for their part of the time."""
+        shares = list(self._alone(budget))
+        total_hbm, total_l2 = sum(hbm for hbm, _, _ in flows), sum(l2 for _, l2, _ in flows)
+        for hbm, l2, works in flows:
+            of_hbm, of_l2 = max(Fraction(1), 1 + total_hbm - hbm), max(Fraction(1), 1 + total_l2 - l2)
+            everyone = budget.hbm_write / of_hbm
+            mine = Shares(rounded(min(budget.hbm_read, everyone)), rounded(everyone), rounded(budget.l2 / of_l2))
+            for work in works:
+                shares[work] = mine
+        return tuple(shares)
+
+    def _moves(self, work: int) -> bool:
+        return self.program.works[work].cost.traffic is not None
+
+    def _move(self, board: Board, event: Event, shares: Sequence[Shares]) -> Move:
         core, _, work, start, end = event
-        (hbm, l2), lanes = self._times(work, shares), board.cores[core].stream.copies
-        held = max(1, end - start)
-        return Move(start, end, min(Fraction(1), hbm / held) * lanes, min(Fraction(1), l2 / held) * lanes)
+        hbm, l2 = self._times(work, shares[work])
+        held, traffic = max(1, end - start), self.program.works[work].cost.traffic
+        assert traffic is not None
+        from_hbm, from_l2 = (float(min(Fraction(1), time / held)) for time in (hbm, l2))
+        return Move(start, end, work, from_hbm, from_l2, float(traffic.rate), traffic.writes, board.cores[core].stream.copies)
 
     def _times(self, work: int, shares: Shares) -> tuple[Fraction, Fraction]:
         """Ticks for the bytes of a work from HBM, and for those from L2."""
@@ -180,15 +203,19 @@ class Sharing:
         moved = traffic.bytes * traffic.lines
         return moved * missing / off_chip, moved * (1 - missing) / min(traffic.rate, shares.l2)
 
-    def _flows(self, cluster: Cluster, shares: Shares, ticks: int) -> list[tuple[Fraction, Fraction]]:
-        """For each pipe that moves bytes, the parts of the time in which it takes them from HBM and from L2."""
-        flows: list[tuple[Fraction, Fraction]] = []
+    def _flows(self, cluster: Cluster, shares: Sequence[Shares], ticks: int) -> list[tuple[Fraction, Fraction, frozenset[int]]]:
+        """For each pipe that moves bytes, the parts of the time in which it takes them from HBM and from L2, and its works."""
+        flows: list[tuple[Fraction, Fraction, frozenset[int]]] = []
         for stream in cluster.streams:
-            times = [[Fraction(0), Fraction(0)] for _ in stream.pipes]
+            times, works = [[Fraction(0), Fraction(0)] for _ in stream.pipes], [set[int]() for _ in stream.pipes]
             for work, count in work_counts(stream.body, self._counts).items():
-                for i, ticks_of_one in enumerate(self._times(work, shares)):
-                    times[self.program.pipes[work]][i] += count * ticks_of_one
-            flows += [(hbm / ticks, l2 / ticks) for hbm, l2 in times if hbm or l2 for _ in range(stream.copies)]
+                if self._moves(work):
+                    pipe = self.program.pipes[work]
+                    works[pipe].add(work)
+                    for i, ticks_of_one in enumerate(self._times(work, shares[work])):
+                        times[pipe][i] += count * ticks_of_one
+            for (hbm, l2), done in zip(times, works, strict=True):
+                flows += [(hbm / ticks, l2 / ticks, frozenset(done)) for _ in range(stream.copies if done else 0)]
         return flows
 
     def _floors(self, factor: Fraction = Fraction(1)) -> dict[str, int]:
@@ -201,8 +228,9 @@ class Sharing:
     def _board(self, cluster: Cluster, costs: Costs) -> Board:
         """A cluster's run from start to end under the same costs."""
         boards = self._under(costs)[2]
-        if cluster not in boards:
-            boards[cluster] = Board(cluster, costs, self.program.overheads.queue, self._under(costs)[1])
+        if cluster not in boards or (cluster in self._watched and boards[cluster].events is None):
+            events: list[Event] | None = [] if cluster in self._watched else None
+            boards[cluster] = Board(cluster, costs, self.program.overheads.queue, self._under(costs)[1], events=events)
             boards[cluster].run()
         return boards[cluster]
 
@@ -226,7 +254,7 @@ class Sharing:
         phases: list[Phase] = []
         for before, end in itertools.pairwise([*ends, Fraction(1)]):
             clusters = sum(c.count for c, part in ranked if part > max(before, 1 - _TOGETHER))
-            shares = first.shares.among(Fraction(clusters, first.clusters))
+            shares = tuple(share.among(Fraction(clusters, first.clusters)) for share in first.shares)
             phases.append(Phase(end, clusters, shares, self._costs(shares)))
         return tuple(phases)
 
@@ -274,5 +302,5 @@ class Sharing:
 
 
 def _close(before: Costs, after: Costs) -> bool:
-    """Whether no instruction's time differs by more than a fiftieth."""
-    return all(abs(a[1] - b[1]) * 50 <= a[1] for a, b in zip(before, after, strict=True))
+    """Whether no instruction's time differs by more than a twenty-fifth."""
+    return all(abs(a[1] - b[1]) * 25 <= a[1] for a, b in zip(before, after, strict=True))

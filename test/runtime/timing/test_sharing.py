@@ -281,3 +281,35 @@ def test_elementwise_in_one_slot(vector: int) -> None:
 
 def test_attention() -> None:
     assert abs(compare(attention(24, 40))) <= 0.06
+
+
+def product_through_l2(n: int, tiles: int, steps: int) -> tuple[Kernel, KernelProgram]:
+    """Tiles of a product that the cube hands to two lanes through L2, which holds nearly everything."""
+    k = Kernel()
+    loads = [k.move(0, 65536, 88, Fraction(1, 50)), k.move(0, 131072, 88, Fraction(1, 50))]
+    product, out = k.work(1, Cost(54 * 64, 4 * 521 * 64, 0)), k.move(2, 131072, 71, Fraction(0), True)
+    scores, vector, store = k.move(0, 65536, 66, Fraction(0)), k.work(1, Cost(0, 600 * 64, 0)), k.move(2, 32768, 30, Fraction(0), True)
+    ready, room = k.flags(1, 1, True), k.flags(1, 0, True)
+    chain = k.chain(0, [(0, loads), (1, [product])], 2, steps)
+    done, empty, worked, stored = k.flags(1, 0), k.flags(1, 0), k.flags(1, 1), k.flags(1, 1)
+    end: list[Item] = [(SET, 1, FLAG, tuple(done), 0), (WAIT, 2, FLAG, tuple(done)), (WAIT, 2, FLAG, tuple(room)), out]
+    end += [(SET, 2, FLAG, tuple(ready), 330 * 64), (SET, 2, FLAG, tuple(empty), 0)]
+    tile = k.pool.body([(WAIT, 1, FLAG, tuple(empty)), *chain[2:], *end])
+    cube = [*chain[:2], (SET, 2, FLAG, tuple(empty), 0), *k.pool.loop(tiles, tile)]
+    lane: list[Item] = [(WAIT, 0, FLAG, tuple(ready)), scores, (SET, 0, FLAG, tuple(room), 330 * 64), (SET, 0, FLAG, tuple(worked), 0)]
+    lane += [(WAIT, 1, FLAG, tuple(worked)), vector, (SET, 1, FLAG, tuple(stored), 0), (WAIT, 2, FLAG, tuple(stored)), store]
+    streams = (
+        Stream("aic", ("aic.mte2", "aic.m", "aic.fix"), k.pool.body(cube)),
+        Stream(
+            "aiv",
+            ("aiv.mte2", "aiv.v", "aiv.mte3"),
+            k.pool.body([(SET, 0, FLAG, tuple(room), 0), *k.pool.loop(tiles, k.pool.body(lane))]),
+            2,
+        ),
+    )
+    return k, k.program([Cluster(streams, tuple(k.channels), n)])
+
+
+@pytest.mark.parametrize("steps", [2, 4, 16])
+def test_products_that_are_handed_on_through_l2(steps: int) -> None:
+    assert abs(compare(product_through_l2(24, 20, steps))) <= 0.03
