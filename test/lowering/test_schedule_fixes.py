@@ -37,7 +37,7 @@ KERNELS = {
 SIZES = (1, 5, 16, 17, 48, 64, 100, 128, 256, 300, 512, 1000, 2048, 4096)
 
 
-def kernel_of(module: ModuleOp) -> fused.FuncOp:
+def kernel_of(module: ModuleOp) -> FuncOp:
     (kernel,) = fused.kernels(module)
     return kernel
 
