@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, StringAttr
@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, StringAttr
 from ge_compiler.dialects.diagnostics import CompileError, did_you_mean
 from ge_compiler.dialects.memory import Layout, Space
 from ge_compiler.dialects.target_table import Table
-from ge_compiler.dialects.target_timing import Timing, read_timing
+from ge_compiler.dialects.target_timing import Timing, read_timing, taken_over
 from ge_compiler.dialects.types import ELEMENTS
 
 DEFAULT_TARGET = "Ascend910B2"
@@ -194,6 +194,8 @@ def _parse(text: str, filename: str) -> NpuTarget:
     shipped = Table.parse(_shipped(base), f"{base}.toml")
     if "based_on" in shipped.values:
         table.fail("based_on", f"must be a chip whose table is complete, but {base} is based on {shipped.get('based_on', str)}")
+    if "timing" in shipped.values and not table.get("same_cores", bool, False):
+        shipped = replace(shipped, values={**shipped.values, "timing": taken_over(shipped.values["timing"], base)})
     return _target_of(table.over(shipped))
 
 

@@ -38,7 +38,7 @@ class Table:
 
     def over(self, base: Table) -> Table:
         """This table, with the entries of `base` that it does not have; an entry that both have is this table's, whole."""
-        own = {key: value for key, value in self.values.items() if key != "based_on"}
+        own = {key: value for key, value in self.values.items() if key not in ("based_on", "same_cores")}
         return Table(_merged(base.values, own), self.filename, self.text, self.where)
 
     def fail(self, key: str, message: str) -> NoReturn:

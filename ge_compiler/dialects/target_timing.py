@@ -106,6 +106,19 @@ SCHEMA: Mapping[str, tuple[str, ...]] = {
 _OPTIONAL = frozenset({"row", "latency", "bf16", "f32", "i8"})
 
 
+def taken_over(table: Mapping[str, Any], chip: str) -> dict[str, Any]:
+    """The tables of another chip's constants as assumptions: `as Ascend910B2: ...`."""
+    found: dict[str, Any] = {}
+    for key, entry in table.items():
+        kind = next((kind for kind in Confidence if kind in entry), None)
+        if kind is None:
+            found[key] = taken_over(entry, chip)
+        else:
+            numbers = {unit: value for unit, value in entry.items() if unit != kind}
+            found[key] = {**numbers, Confidence.ASSUMED.value: f"as {chip}: {entry[kind]}"}
+    return found
+
+
 def read_timing(table: Table, target: str) -> Timing:
     """The constants in the table `[timing]` of a chip's file. Raises `CompileError` at the line of what is wrong with one."""
     return Timing(target, {constant.key: constant for constant in _constants(table, "")})

@@ -10,6 +10,7 @@ import pytest
 from ge_compiler.dialects.diagnostics import CompileError, location_text
 from ge_compiler.dialects.memory import Space
 from ge_compiler.dialects.target import available_targets, load_target
+from ge_compiler.dialects.target_timing import Confidence
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "my_npu.toml"
 
@@ -46,7 +47,18 @@ def test_a_table_based_on_another_says_only_what_differs(tmp_path: Path) -> None
     assert (target.name, target.capacity(Space.UB), target.paths) == ("Fast", 4096, base.paths)
     assert target.timing.value("clock", "mhz") == 2000
     assert target.timing.constants.keys() == base.timing.constants.keys()
-    assert target.timing.constants["cube.gap"] == base.timing.constants["cube.gap"]
+    gap, taken = base.timing.constants["cube.gap"], target.timing.constants["cube.gap"]
+    assert (taken.values, taken.confidence, taken.source) == (gap.values, Confidence.ASSUMED, f"as Ascend910B2: {gap.source}")
+    file.write_text(file.read_text().replace("name =", "same_cores = true\nname =", 1))
+    same = load_target(str(file)).timing
+    assert same is not None
+    assert same.constants["cube.gap"] == gap
+
+
+def test_a_chip_with_other_cores_claims_only_its_own_calibration() -> None:
+    timing = load_target("Ascend950PR").timing
+    assert timing is not None
+    assert [constant.key for constant in timing.by_confidence()[Confidence.CALIBRATED]] == ["moves.gm_l1"]
 
 
 @pytest.mark.parametrize(
