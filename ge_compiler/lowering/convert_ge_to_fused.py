@@ -16,7 +16,7 @@ remark says why.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -30,8 +30,9 @@ from ge_compiler.dialects.diagnostics import CompileError, remark
 from ge_compiler.dialects.locations import located
 from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.dialects.types import tensor_type
-from ge_compiler.lowering.decomposition.region import NoLowering, Region, element_of
+from ge_compiler.lowering.decomposition.region import NoLowering, Region, argument_name, element_of, splat
 from ge_compiler.lowering.decomposition.table import rule_of
+from ge_compiler.transforms.grouping.bodies import copy_ops
 from ge_compiler.transforms.legality.operators import primitive_refusal
 
 
@@ -62,19 +63,51 @@ def _kernel(op: ge.GeOp, region: Region, values: Sequence[SSAValue], engine: fus
     return located(fused.KernelOp(region.inputs, types, region.block, [_type_name(op)], _name(op), engine), op.location)
 
 
+def _key(op: ge.GeOp) -> Hashable:
+    """What the body of an operator's kernel depends on, so that the operators of a model's layers are lowered once."""
+    operands = list(op.operands)
+    constants = [x.owner if isinstance(x.owner, ge.ConstOp) and x.owner.value.is_splat() else None for x in operands]
+    read = tuple((x.type, operands.index(x), None if c is None else splat(c)) for x, c in zip(operands, constants, strict=True))
+    return op.name, read, tuple(op.result_types), frozenset(op.properties.items()), frozenset(op.attributes.items())
+
+
+@dataclass(frozen=True)
+class _Lowered:
+    """A kernel of an operator, for others with the same key."""
+
+    kernel: fused.KernelOp
+    numbers: tuple[int, ...]
+    """Which of the operands are inputs."""
+
+    def kernel_of(self, op: ge.GeOp) -> fused.KernelOp:
+        body, inputs = self.kernel.body.block, [op.operands[i] for i in self.numbers]
+        block = Block(arg_types=[x.type for x in inputs])
+        for argument, value in zip(block.args, inputs, strict=True):
+            argument.name_hint = argument_name(value, argument.index)
+        for inside in copy_ops(body, dict(zip(body.args, block.args, strict=True)), block):
+            inside.location = op.location
+        return located(fused.KernelOp(inputs, op.result_types, block, [_type_name(op)], _name(op)), op.location)
+
+
 def _require_fixed_sizes(op: ge.GeOp) -> None:
     for value in (*op.operands, *op.results):
         if not tensor_type(value).has_static_shape():
             raise CompileError.at(op, f"has a size that is open in {value.type}: kernels are made for fixed shapes; write the size")
 
 
-def _kernel_of(op: ge.GeOp, target: NpuTarget) -> fused.KernelOp:
+def _kernel_of(op: ge.GeOp, target: NpuTarget, known: dict[Hashable, _Lowered]) -> fused.KernelOp:
     _require_fixed_sizes(op)
     if isinstance(op, ge.AtenFallbackOp):
         remark("convert-ge-to-fused", op, "no-meaning", f"{op.overload.data} runs on the host: no operator expresses it")
         return _kernel_of_operator(op, fused.Engine.HOST)
+    key = _key(op)
+    if key in known:
+        return known[key].kernel_of(op)
     try:
-        return _aicore_kernel(op, target)
+        kernel = _aicore_kernel(op, target)
+        operands = list(op.operands)
+        known[key] = _Lowered(kernel, tuple(operands.index(x) for x in kernel.inputs))
+        return kernel
     except NoLowering as reason:
         remark("convert-ge-to-fused", op, "no-lowering", f"{_name(op)} runs on the AI CPU: {reason}")
         return _kernel_of_operator(op, fused.Engine.AICPU)
@@ -131,9 +164,10 @@ class ConvertGeToFusedPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
+        known: dict[Hashable, _Lowered] = {}
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp) and not fused.is_kernel(f)]:
             for operator in [o for o in function.body.block.ops if isinstance(o, ge.GeOp) and not isinstance(o, ge.ConstOp)]:
-                _replace(operator, _kernel_of(operator, target))
+                _replace(operator, _kernel_of(operator, target, known))
             _own_results(function)
             _drop_unused_constants(function)
 

@@ -51,7 +51,7 @@ class Region:
             return self.block.args[self.inputs.index(value)]
         self.inputs.append(value)
         argument = self.block.insert_arg(value.type, len(self.block.args))
-        argument.name_hint = value.name_hint or f"x{len(self.inputs)}"
+        argument.name_hint = argument_name(value, len(self.block.args) - 1)
         return argument
 
     def cast(self, value: SSAValue, element: Attribute) -> SSAValue:
@@ -98,6 +98,11 @@ class Region:
     def transpose(self, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
         in_order = list(permutation) == list(range(len(permutation)))
         return value if in_order else self.add(fused.TransposeOp(value, permutation))
+
+
+def argument_name(value: SSAValue, number: int) -> str:
+    """What argument `number` of a kernel is called that stands for `value`."""
+    return value.name_hint or f"x{number + 1}"
 
 
 def element_of(value: SSAValue) -> Attribute:
