@@ -89,6 +89,11 @@ class Large(nn.Module):
         return self.fc(x)
 
 
+class Sums(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.cumsum(0)
+
+
 class Deep(nn.Module):
     """Products with long sums, and an operator that no product cores run."""
 

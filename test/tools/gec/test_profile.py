@@ -277,6 +277,17 @@ def test_another_chip_is_told(gec: Gec, tiny: str) -> None:
     assert "aic.mte2 +" not in out
 
 
+def test_a_program_without_kernels_takes_no_time(gec: Gec, tiny: str, tmp_path: Path) -> None:
+    gec("compile", "models.py:Sums", "--input", "x=f16[5,24]", "-o", "none.om")
+    outcome = gec("profile", "none.om", "--trace", "t.json", "--png", "t.png")
+    assert outcome.status == 0, outcome.err
+    assert "0.00 µs = kernels 0.00 µs" in outcome.out
+    assert "time of one launch" not in outcome.out
+    assert json.loads((tmp_path / "t.json").read_text())["traceEvents"] == []
+    for arguments in ((tiny, "--compare", "none.om"), ("none.om", "--compare", "none.om")):
+        assert gec("profile", *arguments).status == 0
+
+
 # ---- mistakes ---------------------------------------------------------------------------------------------------------
 
 

@@ -103,8 +103,9 @@ def _path_changes(before: Profile, after: Profile, old: Task, new: Task) -> list
 def changes_text(before: Profile, after: Profile) -> str:
     """The totals of both, and a row for each kind of change with its reasons."""
     changes = changes_of(before, after)
-    difference = after.microseconds(after.ticks) - before.microseconds(before.ticks)
-    parts = [total_text(before), total_text(after), f"{difference:+.2f} µs ({difference / before.microseconds(before.ticks):+.1%})"]
+    whole = before.microseconds(before.ticks)
+    difference = after.microseconds(after.ticks) - whole
+    parts = [total_text(before), total_text(after), f"{difference:+.2f} µs" + (f" ({difference / whole:+.1%})" if whole else "")]
     if targets := _targets(before, after):
         parts.append(targets)
     rows = [

@@ -69,10 +69,11 @@ def op_summary(profile: Profile) -> str:
     writer = csv.DictWriter(stream, COLUMNS, restval=_NONE, lineterminator="\n")
     writer.writeheader()
     tasks = {task.op: task for task in profile.tasks}
+    of_cores = {kernel: core_uses(kernel) for kernel in {task.kernel for task in profile.tasks}}
     for number, op in enumerate(fused.launches(profile.module)):
         row: dict[str, str | int] = {"Task ID": number, **_described(op)}
         if op in tasks:
-            row.update(_timed(profile, tasks[op]))
+            row.update(_timed(profile, tasks[op], of_cores[tasks[op].kernel]))
         writer.writerow(row)
     return stream.getvalue()
 
@@ -105,8 +106,8 @@ def _dtype(value: SSAValue) -> str:
     return _TYPES.get(element, str(element))
 
 
-def _timed(profile: Profile, task: Task) -> Mapping[str, str | int]:
-    us, kernel, uses = profile.microseconds, task.kernel, core_uses(task.kernel)
+def _timed(profile: Profile, task: Task, uses: Mapping[str, CoreUse]) -> Mapping[str, str | int]:
+    us, kernel = profile.microseconds, task.kernel
     cube, lanes = uses.get(CUBE, uses.get(UNIFIED, CoreUse())), uses.get(VECTOR, uses.get(UNIFIED, CoreUse()))
     only_lanes = not cube.cores
     duration = task.time.ticks

@@ -93,7 +93,7 @@ def _kernel(axis: Any, profile: Profile, use: Use, one: Timeline) -> None:
 
 
 def _style(axis: Any, end: float, labels: list[str]) -> None:
-    axis.set_xlim(0, end)
+    axis.set_xlim(0, end or 1)
     axis.set_ylim(len(labels), 0)
     axis.set_yticks([y + 0.5 for y in range(len(labels))], labels, fontsize=8)
     axis.tick_params(axis="x", labelsize=8)

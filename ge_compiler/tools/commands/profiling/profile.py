@@ -126,13 +126,18 @@ def tiles_of(kernel: FuncOp) -> Mapping[str, int]:
 
 def critical_parts(kernel: KernelTime) -> list[tuple[str, int]]:
     """What a kernel spends its ticks on, the most first: its critical path, and what is not the doing of one cluster."""
+    parts = _merged(kernel.critical.ticks)
+    if rest := kernel.ticks - sum(parts.values()):
+        parts[_shared(kernel, rest)] = rest
+    return sorted(((label, ticks) for label, ticks in parts.items() if ticks), key=lambda part: (-part[1], part[0]))
+
+
+def _merged(ticks_by_label: Mapping[tuple[str, str], int]) -> dict[str, int]:
     merged: dict[str, int] = {}
-    for (what, name), ticks in kernel.critical.ticks.items():
+    for (what, name), ticks in ticks_by_label.items():
         label = _LABELS.get(what, "{0}").format(name) or what
         merged[label] = merged.get(label, 0) + ticks
-    if rest := kernel.ticks - sum(merged.values()):
-        merged[_shared(kernel, rest)] = rest
-    return sorted(((label, ticks) for label, ticks in merged.items() if ticks), key=lambda part: (-part[1], part[0]))
+    return merged
 
 
 _LABELS = {"fill": "filling {0}", "latency": "latency of {0}", "issue": "issuing", "loop": "loops"}
@@ -207,12 +212,22 @@ def _use_json(profile: Profile, use: Use) -> dict[str, Any]:
         "bound": kernel.bound,
         "critical_path": {label: rounded(ticks / kernel.ticks) for label, ticks in critical_parts(kernel)},
         "flags_on_it": dict(sorted(kernel.critical.crossings.items())),
+        "steady_cycle": _steady_json(kernel),
         "busy": {pipe: rounded(part) for pipe, part in kernel.busy.items()},
         "hbm_bytes": kernel.hbm_bytes,
         "ideal_us": rounded(us(kernel.ideal_ticks)),
         "achieved": rounded(kernel.achieved),
         "percent_per_percent_of_hbm": rounded(kernel.sensitivity),
     }
+
+
+def _steady_json(kernel: KernelTime) -> dict[str, Any] | None:
+    """One period of the longest steady loop: its cycles, and the parts of the critical path in it."""
+    path = kernel.critical
+    if not path.period:
+        return None
+    parts = sorted(_merged(path.steady).items(), key=lambda part: (-part[1], part[0]))
+    return {"cycles": rounded(path.period / TICKS), "parts": {label: rounded(ticks / path.period) for label, ticks in parts if ticks}}
 
 
 def _task_json(profile: Profile, task: Task) -> dict[str, Any]:

@@ -27,7 +27,8 @@ _LEAST = 0.02
 
 def profile_text(profile: Profile) -> str:
     """All of it."""
-    return "\n\n".join([total_text(profile), kernels_text(profile), _use_text(profile), _path_text(profile), _constants(profile)]) + "\n"
+    kernels = [kernels_text(profile), _use_text(profile), _path_text(profile)] if profile.tasks else []
+    return "\n\n".join([total_text(profile), *kernels, _constants(profile)]) + "\n"
 
 
 def total_text(profile: Profile) -> str:
