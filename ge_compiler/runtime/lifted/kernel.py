@@ -19,8 +19,9 @@ from ge_compiler.dialects.memory import Space, mem_of
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.types import buffer_type
 from ge_compiler.runtime.lifted.indices import Index, NotLifted, Split, collapsed
-from ge_compiler.runtime.lifted.instructions import meanings, row_major
+from ge_compiler.runtime.lifted.instructions import instructions
 from ge_compiler.runtime.lifted.order import check_order
+from ge_compiler.runtime.lifted.structure import row_major, structure
 from ge_compiler.runtime.lifted.tracing import Touched, Tracer
 from ge_compiler.runtime.lifted.values import GlobalView, Trace
 from ge_compiler.runtime.walk import Frame, Function, Registers, Step
@@ -90,8 +91,13 @@ class _Follower:
         self._points: dict[Operation, list[int]] = {}
         self._trips: dict[Operation, int] = {}
         self._outside: Counter[str] = Counter()
-        table = meanings(self._current, lambda: self._core, target.vec_per_cube)
-        table = {**table, tile.GridLoopOp: self._grid, tile.ForallOp: self._grid}
+        lanes = target.vec_per_cube
+        table = {
+            **structure(self._current, lambda: self._core, lanes),
+            **instructions(self._current),
+            tile.GridLoopOp: self._grid,
+            tile.ForallOp: self._grid,
+        }
         self._function = Function(kernel, table, target.vec_per_cube)
 
     def run(self) -> Followed:

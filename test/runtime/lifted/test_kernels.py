@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from xdsl.dialects.builtin import ModuleOp
 
 import ge_compiler as ge
+from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.parser import parse_module
 from ge_compiler.dialects.target import available_targets
 from ge_compiler.lowering.from_torch.dtypes import to_numpy
@@ -119,6 +120,16 @@ def test_outliers() -> None:
 def test_rows_of_zero_and_one_element() -> None:
     assert_lifted(nn.Sequential(nn.Linear(8, 6), nn.ReLU()), [normal(0, 8)], "Ascend910B2")
     assert_lifted(nn.Embedding(10, 1), [torch.tensor([[3, 3, 9]])], "Ascend910A")
+
+
+def test_an_index_without_a_row_is_reported_as_by_the_checked_executor() -> None:
+    program = ge.compile(nn.Embedding(10, 8), (torch.tensor([[3, 4]]),), dtype="f16")
+    wrong = [np.array([[3, 11]])]
+    with pytest.raises(CompileError, match="index 11 .*out of bounds") as checked:
+        program.run(wrong, check=True)
+    with pytest.raises(CompileError) as fast:
+        program.run(wrong)
+    assert str(fast.value) == str(checked.value)
 
 
 def test_split_contraction_in_two_grids() -> None:
