@@ -125,7 +125,7 @@ def test_rows_of_zero_and_one_element() -> None:
 def test_an_index_without_a_row_is_reported_as_by_the_checked_executor() -> None:
     program = ge.compile(nn.Embedding(10, 8), (torch.tensor([[3, 4]]),), dtype="f16")
     wrong = [np.array([[3, 11]])]
-    with pytest.raises(CompileError, match="index 11 .*out of bounds") as checked:
+    with pytest.raises(CompileError, match=r"index 11 .*out of bounds") as checked:
         program.run(wrong, check=True)
     with pytest.raises(CompileError) as fast:
         program.run(wrong)
