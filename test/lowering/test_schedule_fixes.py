@@ -8,6 +8,7 @@ import re
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 from ge_compiler.dialects import fused, tile
 from ge_compiler.dialects.diagnostics import CompileError
