@@ -16,6 +16,7 @@ from ge_compiler.dialects.parser import parse_module
 from ge_compiler.runtime.timing.timeline import Kind, timeline
 from ge_compiler.tools.commands.profiling.op_summary import core_uses
 from ge_compiler.tools.commands.profiling.profile import GRAPH, HOST, LAUNCHES, Profile, profile_of
+from ge_compiler.tools.commands.profiling.text import profile_text
 from ge_compiler.tools.commands.profiling.trace import trace_events
 from ge_compiler.tools.opt.pass_manager import PassManager
 
@@ -37,6 +38,22 @@ def module() -> ModuleOp:
 
 def in_mode(module: ModuleOp, launch: str) -> Profile:
     return profile_of("mlp", module, launch)
+
+
+def test_a_launch_with_nothing_to_do_takes_no_time() -> None:
+    text = """
+      func.func @main(%x: tensor<0x24xf16>, %z: tensor<4x24xf16>) -> (tensor<0x24xf16>, tensor<4x24xf16>) {
+        %y = ge.Relu %x : (tensor<0x24xf16>) -> tensor<0x24xf16>
+        %u = ge.Relu %z : (tensor<4x24xf16>) -> tensor<4x24xf16>
+        func.return %y, %u : tensor<0x24xf16>, tensor<4x24xf16>
+      }
+    """
+    module = parse_module(text, "zero.mlir")
+    PassManager("to-npu", verify_each=False).run(context(), module)
+    profile = in_mode(module, GRAPH)
+    assert len(profile.tasks) == 1
+    assert profile.time.untimed == {"idle": 1}
+    assert "not in these figures: 1 launch with nothing to do" in profile_text(profile)
 
 
 @pytest.mark.parametrize("launch", LAUNCHES)

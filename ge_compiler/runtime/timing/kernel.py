@@ -171,6 +171,11 @@ def time_kernel(kernel: FuncOp, target: NpuTarget, resident: Collection[int] = (
     return found
 
 
+def is_idle(kernel: FuncOp, target: NpuTarget) -> bool:
+    """Whether no core has anything to do for a kernel, as for tensors without elements."""
+    return not _program(kernel, target, _text(kernel)).clusters
+
+
 def _program(kernel: FuncOp, target: NpuTarget, text: str) -> KernelProgram:
     key = (text, id(target))
     if key not in _PROGRAMS or _PROGRAMS[key][0] is not target:

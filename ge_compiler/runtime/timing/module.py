@@ -15,7 +15,10 @@ from ge_compiler.dialects.memory import bytes_of
 from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.dialects.target_timing import Timing
 from ge_compiler.dialects.types import buffer_type
-from ge_compiler.runtime.timing.kernel import KernelTime, time_kernel
+from ge_compiler.runtime.timing.kernel import KernelTime, is_idle, time_kernel
+
+IDLE = "idle"
+"""Stands for an engine where a launch has nothing to do."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class LaunchTime:
     location: LocationAttr
     """Where the model asks for it."""
     kernel: KernelTime
+    op: fused.LaunchOp
 
     @property
     def ticks(self) -> int:
@@ -36,7 +40,7 @@ class LaunchTime:
 
 @dataclass(frozen=True)
 class ModuleTime:
-    """The time of a program. `untimed` counts the launches on other engines, which no figure includes."""
+    """The time of a program. `untimed` counts the launches on other engines and those that are `IDLE`, which no figure includes."""
 
     target: str
     timing: Timing
@@ -101,6 +105,7 @@ def time_module(module: ModuleOp, target: NpuTarget | None = None) -> ModuleTime
     cache = _Cache(int(target.timing.value("l2.size", "bytes")))
     launches, untimed = list[LaunchTime](), Counter[str]()
     known: dict[tuple[str, frozenset[int]], KernelTime] = {}
+    idle: dict[str, bool] = {}
     for op in fused.launches(module):
         if op.engine.data is not fused.Engine.AICORE:
             untimed[op.engine.data.value] += 1
@@ -108,12 +113,17 @@ def time_module(module: ModuleOp, target: NpuTarget | None = None) -> ModuleTime
         kernel = op.kernel()
         if kernel is None:
             raise CompileError.at(op, f"launches @{op.kernel_name}, which the module does not have")
+        if op.kernel_name not in idle:
+            idle[op.kernel_name] = is_idle(kernel, target)
+        if idle[op.kernel_name]:
+            untimed[IDLE] += 1
+            continue
         values = [*op.inputs, *op.destinations]
         key = (op.kernel_name, frozenset(cache.held(values)))
         if key not in known:
             known[key] = time_kernel(kernel, target, key[1])
         cache.touch(values)
-        launches.append(LaunchTime(_name(op), _operators(op), op.location, known[key]))
+        launches.append(LaunchTime(_name(op), _operators(op), op.location, known[key], op))
     return ModuleTime(target.name, target.timing, tuple(launches), dict(untimed))
 
 

@@ -68,7 +68,7 @@ def op_summary(profile: Profile) -> str:
     stream = StringIO()
     writer = csv.DictWriter(stream, COLUMNS, restval=_NONE, lineterminator="\n")
     writer.writeheader()
-    tasks = {task.op: task for task in profile.tasks}
+    tasks = {task.time.op: task for task in profile.tasks}
     of_cores = {kernel: core_uses(kernel) for kernel in {task.kernel for task in profile.tasks}}
     for number, op in enumerate(fused.launches(profile.module)):
         row: dict[str, str | int] = {"Task ID": number, **_described(op)}

@@ -25,7 +25,6 @@ LAUNCHES = (GRAPH, HOST)
 class Task:
     """A launch in time, in ticks from the start of the program."""
 
-    op: fused.LaunchOp
     time: LaunchTime
     ready: int
     """When the device could start it: the one before is done, and its gap has passed, or the host has come to it."""
@@ -103,19 +102,18 @@ def profile_of(name: str, module: ModuleOp, launch: str = GRAPH) -> Profile:
     Raises `CompileError` where its target's table lacks a constant of time.
     """
     time = time_module(module)
-    ops = [op for op in fused.launches(module) if op.engine.data is fused.Engine.AICORE]
     gap, host = (time.timing.ticks_of_microseconds(f"launch.{key}") for key in ("graph_gap", "host"))
     tasks, end = list[Task](), 0
-    for number, (op, one) in enumerate(zip(ops, time.launches, strict=True)):
+    for number, one in enumerate(time.launches):
         ready = max(end, (number + 1) * host) if launch == HOST else end + (gap if number else 0)
-        tasks.append(Task(op, one, ready, ready + one.kernel.launch_ticks, ready + one.ticks, ready - end))
+        tasks.append(Task(one, ready, ready + one.kernel.launch_ticks, ready + one.ticks, ready - end))
         end = ready + one.ticks
     return Profile(name, module, time, launch, tuple(tasks))
 
 
 def source_of(task: Task) -> tuple[str, ...]:
     """`fc1 (mlp.py:14)` of every operator of a launch."""
-    return tuple(f"{name} ({line})" if name and line else name or line for name, line in sources(task.op.location))
+    return tuple(f"{name} ({line})" if name and line else name or line for name, line in sources(task.time.op.location))
 
 
 def tiles_of(kernel: FuncOp) -> Mapping[str, int]:

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 
 from ge_compiler.dialects.target_timing import TICKS
+from ge_compiler.runtime.timing.module import IDLE
 from ge_compiler.tools.commands.profiling.profile import (
     GRAPH,
     Profile,
@@ -20,6 +21,7 @@ from ge_compiler.tools.commands.table import bytes_text, plural, table
 
 MANY = 16
 """More rows than this are left out."""
+_ELSEWHERE = {IDLE: " with nothing to do"}
 _PARTS = 4
 _LEAST = 0.02
 """Smaller parts of a critical path are not named."""
@@ -44,7 +46,10 @@ def total_text(profile: Profile) -> str:
     hbm, limit = bytes_text(time.hbm_bytes), achieved(profile)
     lines.append(f"{plural(count, 'launch')}, {hbm} through HBM, {limit:.1%} of the roofline; {other}: {us(ticks):.2f} µs")
     if untimed := engine_totals(profile):
-        lines.append("not in these figures: " + ", ".join(f"{plural(n, 'launch')} on {engine}" for engine, n in untimed.items()))
+        lines.append(
+            "not in these figures: "
+            + ", ".join(plural(n, "launch") + _ELSEWHERE.get(engine, f" on {engine}") for engine, n in untimed.items())
+        )
     return "\n".join(lines)
 
 
