@@ -17,7 +17,8 @@ from ge_compiler import dialects
 from ge_compiler.dialects import fused, tile
 from ge_compiler.dialects.parser import parse_module
 from ge_compiler.runtime.accuracy import identical, measure
-from ge_compiler.runtime.execute import execute
+from ge_compiler.runtime.execute import Statistics, execute
+from ge_compiler.runtime.lifted import Lifted
 from ge_compiler.tools.opt.pass_manager import PassManager
 from ge_compiler.transforms.iteration.accesses import NoDomain
 from ge_compiler.transforms.iteration.domain import domain_of
@@ -248,6 +249,10 @@ def check_levels(kernel: Kernel, result: str, chip: str, schedule: dict[str, int
         assert metrics.within or metrics.max_abs <= 64 * scale * 2**-23, (level, metrics.failures, text)
     assert identical(values["tile"], values["buf"]), text
     assert identical(values["buf"], values["npu"]), text
+    for way in ({"width": 1}, {"width": 3, "workers": 2}, {}):
+        lifted = execute(module, kernel.arguments, {}, lifted=Lifted(**way), statistics=(counts := Statistics()))[0]
+        assert identical(lifted, values["npu"]), (way, text)
+        assert counts.lifted == counts.launches, counts.not_lifted
 
 
 UNHURRIED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]

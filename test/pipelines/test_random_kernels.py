@@ -21,7 +21,8 @@ from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.parser import parse_module
 from ge_compiler.lowering.tiling.shapes import keys_of
 from ge_compiler.runtime.accuracy import identical, measure
-from ge_compiler.runtime.execute import execute
+from ge_compiler.runtime.execute import Statistics, execute
+from ge_compiler.runtime.lifted import Lifted
 from ge_compiler.tools.compilation import text_of
 from ge_compiler.tools.opt.pass_manager import PassManager
 from ge_compiler.transforms.iteration.domain import domain_of
@@ -211,6 +212,10 @@ def check_levels(program: Program, result: str, schedule: dict[str, int]) -> Non
         assert metrics.within, (level, metrics.failures, program.text(result))
     assert identical(values["tile"], values["buf"])
     assert identical(values["buf"], values["npu"])
+    for way in ({"width": 1}, {"width": 3, "workers": 2}, {}):
+        lifted = execute(module, program.inputs, {}, lifted=Lifted(**way), statistics=(counts := Statistics()))[0]
+        assert identical(lifted, values["npu"]), (way, program.text(result))
+        assert counts.lifted == counts.launches, counts.not_lifted
 
 
 UNHURRIED = [HealthCheck.too_slow, HealthCheck.data_too_large]
