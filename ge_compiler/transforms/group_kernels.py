@@ -144,5 +144,5 @@ def _explain(grouping: Grouping, kernel: fused.KernelOp) -> None:
 
 def _producers(kernel: fused.KernelOp) -> list[fused.KernelOp]:
     """The kernels that make inputs of `kernel`, each once."""
-    owners: dict[Operation, None] = dict.fromkeys(x.owner for x in kernel.inputs if isinstance(x.owner, fused.KernelOp))
+    owners: dict[Operation, None] = dict.fromkeys(x.owner for x in kernel.operands if isinstance(x.owner, fused.KernelOp))
     return [owner for owner in owners if isinstance(owner, fused.KernelOp)]

@@ -97,11 +97,11 @@ class Grouping:
 
     def _origins(self, *kernels: fused.KernelOp) -> frozenset[Origin]:
         own = (self.origins.get(k) or (origin_of(k, self.order.places.get(k, len(self.order.places))),) for k in kernels)
-        return frozenset(origin for origins in own for origin in origins)
+        return frozenset[Origin]().union(*own)
 
     def _merged(self, producer: fused.KernelOp, consumer: fused.KernelOp, kept: Sequence[SSAValue]) -> Merged:
         values: dict[SSAValue, int] = {result: -1 - i for i, result in enumerate(producer.results)}
-        wiring = tuple(values.setdefault(x, len(values)) for x in (*producer.inputs, *consumer.inputs))
+        wiring = tuple(values.setdefault(x, len(values)) for x in (*producer.operands, *consumer.operands))
         key = self.body(producer), self.body(consumer), wiring, tuple(values[x] for x in kept)
         if key not in self.pairs:
             self.pairs[key] = merge(self.bodies, producer, consumer, kept)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
@@ -29,7 +30,8 @@ class Merged:
 
 def inputs_of(producer: fused.KernelOp, consumer: fused.KernelOp) -> list[SSAValue]:
     """The inputs of two kernels that become one, each once."""
-    sources = [producer.inputs if x.owner is producer else (x,) for x in consumer.inputs]
+    own = tuple(producer.operands)
+    sources = [own if x.owner is producer else (x,) for x in consumer.operands]
     return list(dict.fromkeys(x for values in sources for x in values))
 
 
@@ -59,6 +61,7 @@ def merge(bodies: Bodies, producer: fused.KernelOp, consumer: fused.KernelOp, ke
     return Merged(body, used, sources, body.aliasing() or body.cost)
 
 
+@cache
 def _number(number: int) -> LocationAttr:
     """A number as a location, since rewrites hand locations on."""
     return FileLineColLoc(StringAttr(""), IntAttr(number), IntAttr(0))

@@ -21,7 +21,7 @@ class Weight(IntEnum):
     """Views, and integers that say where something is."""
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Origin:
     """A kernel as it was before any was merged."""
 
@@ -52,6 +52,6 @@ def _weight(kernel: fused.KernelOp) -> Weight:
 
 def names(origins: Iterable[Origin]) -> tuple[list[str], str]:
     """The operators of a kernel that stems from `origins`, minor ones last, and its place in the model."""
-    ordered = sorted(origins)
+    ordered = sorted(origins, key=lambda origin: (origin.is_minor, origin.number, origin.weight, origin.ops, origin.op_name))
     heaviest = min(ordered, key=lambda origin: origin.weight)
     return [op for origin in ordered for op in origin.ops], heaviest.op_name
