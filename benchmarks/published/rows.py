@@ -148,7 +148,8 @@ OTHERS = {
     ("flash_attn(PTO manual)", "b1 h1 S0=S1=16384 D=128 noncausal", "910B2"): Case(
         B2,
         lambda t: task_time(time_kernel(attention(16384, AHEAD, t.cores), t)),
-        "128 queries and 256 keys at a time, with the instructions of our compiled attention; three blocks of keys ahead",
+        "128 queries and 256 keys at a time, with the instructions of our compiled attention; three blocks of keys ahead; "
+        "lanes with room for 240 KiB",
         "sync.cross_core, and how far the cube is ahead",
     ),
     ("eager_op_floor(torch_npu FA, tiny)", "S0=128 S1=1024", "910B2 aarch64 host"): Case(

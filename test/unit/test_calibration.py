@@ -15,10 +15,17 @@ import itertools
 
 import calibration
 from calibration import LARGE, LEFT_OUT_LIMIT, LIMIT, Row, changed, modelled, read_rows, without
+from published import programs
+from published.attention import attention
+from published.programs import Tiles
 from published.rows import CASES, PARAMETERS, TITLES
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
 
-from ge_compiler.dialects.target import load_target
+from ge_compiler.dialects import context
+from ge_compiler.dialects.target import TARGET_ATTRIBUTE, load_target
 from ge_compiler.dialects.target_timing import Confidence
+from ge_compiler.tools.opt.pass_manager import PassManager
 
 ROWS = read_rows()
 
@@ -72,6 +79,25 @@ def test_rows_are_predicted_from_other_sources() -> None:
     missing = {TITLES[a.source]: a.undetermined for a in absences}
     assert missing["asc-devkit add"] == ["moves.gm_ub latency", "moves.ub_gm rate", "hbm.mixed gb_s"]
     assert missing["pto-isa unit tests"] == []
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        programs.product(512, 512, 512, (2, 2), Tiles(128, 256, 256, 64, 2)),
+        programs.product(512, 1024, 512, (2, 2), Tiles(64, 256, 256, 64, 2, 2)),
+        programs.product(256, 256, 256, (1, 1), Tiles(64, 64, 64, 64, 1)),
+        programs.sums(1, 2),
+        programs.sums(2, 2),
+        attention(1024, 1, 24),
+        attention(2048, 3, 24),
+    ],
+)
+def test_programs_that_are_written_out_have_the_flags_that_they_need(kernel: FuncOp, tmp_path: Path) -> None:
+    chip = tmp_path / "roomy.toml"
+    chip.write_text('based_on = "Ascend910B2"\nname = "Roomy"\nsummary = "wide lanes"\n[spaces.ub]\nbytes = 262144\nalignment = 32\n')
+    module = ModuleOp([kernel.clone()], {TARGET_ATTRIBUTE: StringAttr(str(chip))})
+    PassManager("verify-sync").run(context(), module)
 
 
 def test_another_constant_gives_another_time() -> None:
