@@ -107,10 +107,13 @@ def load_rows(op: Operation) -> Callable[[Array, Array, Array], None]:
 
 def store_rows(op: Operation) -> Callable[[Array, Array, Array], None]:
     def run(out: Array, x: Array, indices: Array) -> None:
-        grid = out.shape[:-2]
+        # Blocks of rows store into one table: along their axis it has one entry.
+        grid = np.broadcast_shapes(out.shape[:-2], x.shape[:-2], indices.shape[:-2])
         values, numbers = np.broadcast_to(x, (*grid, *x.shape[-2:])), np.broadcast_to(indices, (*grid, *indices.shape[-2:]))
         check_rows(op, "the table", numbers.reshape(-1, 1), out.shape[-2])
+        tables = out.reshape((1,) * (len(grid) + 2 - out.ndim) + out.shape)
         for block in np.ndindex(grid):
-            out[block][numbers[block][:, 0]] = values[block]
+            place = tuple(0 if size == 1 else i for i, size in zip(block, tables.shape[:-2], strict=True))
+            tables[place][numbers[block][:, 0]] = values[block]
 
     return run
