@@ -240,7 +240,7 @@ class _Emission:
         needs = self.domain.operands(*step)
         if isinstance(op, fused.FusedElementwiseOp) and (simplified := _scalar_form(op)) is not None:
             return [needs[simplified[1]]]
-        return needs[1:] if isinstance(op, fused.GatherOp) else needs
+        return needs[1:] if isinstance(op, fused.GatherOp) and len(needs) == 2 else needs
 
     def _closure(self, roots: Sequence[Needed], within: Callable[[Access], bool] | None = None) -> set[Step]:
         """The steps that lead to `roots`; of those, only through accesses that are `within`."""
@@ -287,7 +287,7 @@ class _Emission:
                 return self.sink.iota(tensor_type(op.result).get_element_type(), index.offset, self.domain.strides(index))
             case fused.ReduceOp():
                 return self._reduced(op, access)
-            case fused.GatherOp():
+            case fused.GatherOp() if len(self.domain.operands(op, access)) == 2:
                 return self._gathered(op, access)
             case fused.CastOp():
                 return self.sink.cast(self._operand(op, access), tensor_type(op.result).get_element_type())

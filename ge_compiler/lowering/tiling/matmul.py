@@ -45,7 +45,7 @@ class Side:
         written = (anchor.transpose_a is None) if number == 0 else (anchor.transpose_b is not None)
         innermost = {True: window.inner[0], False: window.strides[number - 2]}
         # A dimension of one element has no stride, and may be either.
-        return Side(argument, window, next(k for k in (written, not written) if innermost[k] in (0, 1)))
+        return Side(argument, window, next((k for k in (written, not written) if innermost[k] in (0, 1)), written))
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ class _Costs:
         """For each dimension whose entries data choose, the groups along which the indices vary."""
         found: dict[object, tuple[bool, ...]] = {}
         for (op, _), needs in self.domain.accesses.operands.items():
-            if isinstance(op, fused.GatherOp):
+            if isinstance(op, fused.GatherOp) and len(needs) == 2:
                 found |= {d: self.domain.follows(needs[1][1]) for d in needs[0][1][0].dimensions}
         for output in self.domain.outputs:
             if output.rows is not None:

@@ -17,6 +17,7 @@ from ge_compiler.transforms.iteration.affine import Access, AffineIndex, Dimensi
 Kernel = FuncOp | fused.KernelOp
 Anchor = fused.MatmulOp | fused.AttentionOp
 Needed = tuple[SSAValue, Access]
+VIEWS = (fused.ReshapeOp, fused.TransposeOp, fused.SliceOp, fused.BroadcastOp)
 
 
 class NoDomain(CompileError):
@@ -229,6 +230,13 @@ class _Analysis:
         return None
 
     def _gathered(self, op: fused.GatherOp, access: Access) -> list[Needed]:
+        root = op.table
+        while isinstance(root.owner, VIEWS):
+            root = root.owner.x
+        if isinstance(root.owner, fused.FullOp):  # every entry is the same
+            return [(root, tuple(AffineIndex() for _ in tensor_type(root).get_shape()))]
+        if not isinstance(root, BlockArgument):
+            raise NoDomain.because("gather", op, "must read its table from global memory: from an argument of the kernel, or a view of one")
         rank = len(tensor_type(op.indices).get_shape())
         entry = AffineIndex.of(self.found.dimension(tensor_type(op.table).get_shape()[0], Role.GATHERED))
         return [(op.table, (entry, *access[rank:])), (op.indices, access[:rank])]

@@ -7,9 +7,10 @@ other groups are points of the grid, or loops where they are reduced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -20,7 +21,7 @@ from xdsl.utils.hints import isa
 from ge_compiler.dialects import fused
 from ge_compiler.dialects.memory import element_bytes
 from ge_compiler.dialects.types import Tensor, tensor_type
-from ge_compiler.transforms.iteration.accesses import Accesses, Anchor, Kernel, Needed, NoDomain, Output, accesses_of, yielded
+from ge_compiler.transforms.iteration.accesses import VIEWS, Accesses, Anchor, Kernel, Needed, NoDomain, Output, accesses_of, yielded
 from ge_compiler.transforms.iteration.affine import Access, AffineIndex, Dimension, Role, linear
 
 
@@ -151,9 +152,14 @@ def domain_of(kernel: Kernel) -> Domain:
         _single(anchor, role, _grouped([d for d in leaves if d.role is role], indices, lambda d: None)) for role in _inner_roles(anchor)
     )
     groups = [Group(g.dimensions, any(d in reduced for d in g.dimensions)) for g in groups]
-    domain = Domain(kernel, accesses, _ordered(groups, accesses, roles, anchor), inner, anchor)
-    _check_strides(domain)
-    return domain
+    refusals: list[NoDomain] = []
+    for rows, columns in _sides(groups, accesses, roles, anchor):
+        domain = Domain(kernel, accesses, _ordered(groups, rows, columns), inner, anchor)
+        refusal = _bad_strides(domain)
+        if refusal is None:
+            return domain
+        refusals.append(refusal)
+    raise refusals[0]
 
 
 def _check_types(kernel: Kernel) -> None:
@@ -177,9 +183,6 @@ def _anchor(kernel: Kernel) -> Anchor | None:
     return anchors[0] if anchors else None
 
 
-_VIEWS = (fused.ReshapeOp, fused.TransposeOp, fused.SliceOp, fused.BroadcastOp)
-
-
 def _check_operands(anchor: Anchor, accesses: Accesses) -> None:
     """The cube reads its operands from global memory: arguments of the kernel, or views of them."""
     if not accesses.needed.get(anchor.result):
@@ -189,7 +192,7 @@ def _check_operands(anchor: Anchor, accesses: Accesses) -> None:
     if any(leaf not in own for root in accesses.roots if root.role is Role.POINT for leaf in root.leaves()):
         raise NoDomain.because("anchor", anchor, "must have the elements of the kernel's results and not be repeated")
     for value in anchor.operands:
-        while isinstance(value.owner, _VIEWS):
+        while isinstance(value.owner, VIEWS):
             value = value.owner.x
         if not isinstance(value, BlockArgument):
             raise NoDomain.because(
@@ -237,19 +240,25 @@ def _indices(accesses: Accesses) -> list[AffineIndex]:
     return found
 
 
-def _check_strides(domain: Domain) -> None:
-    """The cube reads matrices whose rows or columns lie in one piece."""
+def _bad_strides(domain: Domain) -> NoDomain | None:
+    """Why the cube cannot read an operand: it takes matrices whose rows or columns lie in one piece."""
     anchor = domain.anchor
-    if anchor is None:
-        return
+    if anchor is None or 0 in (*domain.sizes, *(group.size for group in domain.inner)):
+        return None
     sides = [(-2, 0), (-1, 0)] if isinstance(anchor, fused.MatmulOp) else [(-2, 0), (None, 0), (-1, 1)]
     for number, (axis, inner) in enumerate(sides):
         window = domain.operand(number)[1]
-        strides = (window.inner[1] if axis is None else window.strides[axis], window.inner[inner])
+        keys = len(domain.inner) - 1
+        strides = (window.inner[keys] if axis is None else window.strides[axis], window.inner[inner])
+        sizes = (domain.inner[keys].size if axis is None else domain.sizes[axis], domain.inner[inner].size)
+        steps = " and ".join(map(str, strides))
         if not any(stride in (0, 1) for stride in strides):
-            raise NoDomain.because(
-                "stride", anchor, f"reads operand #{number} in steps of {' and '.join(map(str, strides))} elements; one must be 1"
+            return NoDomain.because("stride", anchor, f"reads operand #{number} in steps of {steps} elements; one must be 1")
+        if any(stride == 0 and size > 1 for stride, size in zip(strides, sizes, strict=True)):
+            return NoDomain.because(
+                "stride", anchor, f"reads operand #{number} in steps of {steps} elements; a matrix repeats none of its own"
             )
+    return None
 
 
 def _roles(accesses: Accesses, anchor: Anchor | None) -> dict[Dimension, str]:
@@ -268,7 +277,7 @@ def _roles(accesses: Accesses, anchor: Anchor | None) -> dict[Dimension, str]:
     chosen = [needed for output in accesses.outputs if (needed := output.rows) is not None]
     for op in accesses.body.ops:
         if isinstance(op, fused.GatherOp):
-            chosen += [needs[1] for (made, _), needs in accesses.operands.items() if made is op]
+            chosen += [needs[1] for (made, _), needs in accesses.operands.items() if made is op and len(needs) == 2]
     return {d: "rows" for _, access in chosen for index in access for d in index.dimensions}
 
 
@@ -285,16 +294,18 @@ def _grouped(dimensions: list[Dimension], indices: list[AffineIndex], kind: Call
     return [Group(g) for g in groups]
 
 
-def _ordered(groups: list[Group], accesses: Accesses, roles: dict[Dimension, str], anchor: Anchor | None) -> tuple[Group, ...]:
-    """Points, loops, rows, columns."""
+def _sides(groups: list[Group], accesses: Accesses, roles: dict[Dimension, str], anchor: Anchor | None) -> Iterator[tuple[Group, Group]]:
+    """Rows and columns of a tile, the best choice first."""
     if anchor is not None:
-        rows = _longest(groups, roles, "rows")
-        columns = _longest(groups, roles, "columns")
-    else:
-        columns = _columns(groups, accesses, roles)
-        rows = _rows([g for g in groups if g is not columns], roles, columns)
-        if _chosen_apart(accesses, rows):
-            rows = Group()
+        yield from product(_longest_first(groups, roles, "rows"), _longest_first(groups, roles, "columns"))
+        return
+    columns = _columns(groups, accesses, roles)
+    rows = _rows([g for g in groups if g is not columns], roles, columns)
+    yield (Group() if _chosen_apart(accesses, rows) else rows), columns
+
+
+def _ordered(groups: list[Group], rows: Group, columns: Group) -> tuple[Group, ...]:
+    """Points, loops, rows, columns."""
     rest = [g for g in groups if g is not rows and g is not columns]
     return (*(g for g in rest if not g.reduced), *(g for g in rest if g.reduced), rows, columns)
 
@@ -306,12 +317,13 @@ def _chosen_apart(accesses: Accesses, rows: Group) -> bool:
     A tile is moved by entries as its rows, so that it then has one row.
     """
     chosen = [output.place for output in accesses.outputs if output.rows is not None]
-    chosen += [needs[0][1] for (op, _), needs in accesses.operands.items() if isinstance(op, fused.GatherOp)]
+    chosen += [needs[0][1] for (op, _), needs in accesses.operands.items() if isinstance(op, fused.GatherOp) and len(needs) == 2]
     return any(d in rows.dimensions for access in chosen for index in access for d in index.dimensions)
 
 
-def _longest(groups: Iterable[Group], roles: dict[Dimension, str], role: str) -> Group:
-    return max((g for g in reversed(list(groups)) if roles.get(g.dimensions[0]) == role), key=lambda g: g.size, default=Group())
+def _longest_first(groups: Iterable[Group], roles: dict[Dimension, str], role: str) -> list[Group]:
+    found = [g for g in reversed(list(groups)) if roles.get(g.dimensions[0]) == role]
+    return sorted(found, key=lambda g: -g.size) or [Group()]
 
 
 def _columns(groups: list[Group], accesses: Accesses, roles: dict[Dimension, str]) -> Group:
