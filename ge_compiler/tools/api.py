@@ -286,4 +286,7 @@ def _as_tensor(array: Array, spec: TensorSpec) -> torch.Tensor:
     tensor = to_torch(array)
     if spec.strides is None:
         return tensor
-    return torch.empty_strided(spec.shape, spec.strides, dtype=tensor.dtype).copy_(tensor)
+    # Along a stride of 0 all elements are one.
+    one = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in spec.strides)
+    shown = tensor[one]
+    return torch.empty_strided(shown.shape, spec.strides, dtype=tensor.dtype).copy_(shown).expand(spec.shape)

@@ -116,6 +116,8 @@ def _apply_choices(context: Context, module: ModuleOp, level: str, options: Opti
 
 def tiling_text(tiling: Mapping[str, Mapping[str, int]] | Sequence[str] | None) -> tuple[str, ...]:
     """Tile sizes as `KERNEL=key:size,...`, from that form or from `{"KERNEL": {"key": size}}`."""
+    if not isinstance(tiling, Mapping | Sequence | None) or isinstance(tiling, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise CompileError(f"tiling must be a list of KERNEL=key:size,... or a mapping from kernels to sizes, got {tiling!r}")
     if not isinstance(tiling, Mapping):
         return tuple(tiling or ())
     return tuple(f"{kernel}={','.join(f'{key}:{size}' for key, size in sizes.items())}" for kernel, sizes in tiling.items())

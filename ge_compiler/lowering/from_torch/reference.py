@@ -17,6 +17,7 @@ import torch
 from torch.fx import GraphModule, Interpreter, Node
 from torch.utils import _pytree as pytree  # pyright: ignore[reportPrivateUsage]
 
+from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.lowering.from_torch.decisions import Mask, Moving, decisions, tolerances, undecided
 from ge_compiler.lowering.from_torch.dtypes import to_numpy
 from ge_compiler.lowering.from_torch.parameters import parameters_of, split_results, value_of
@@ -41,7 +42,15 @@ class Truth:
 
 
 def evaluate(imported: Imported) -> Truth:
-    """What is right for the inputs that a model was imported with."""
+    """What is right for the inputs that a model was imported with. Raises `CompileError` where PyTorch cannot say, as for a bad index."""
+    try:
+        return _evaluate(imported)
+    except (IndexError, RuntimeError, ValueError) as error:
+        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        raise CompileError(f"PyTorch cannot evaluate the model for these inputs: {reason}") from error
+
+
+def _evaluate(imported: Imported) -> Truth:
     run = functools.partial(_run, imported)
     wide = _Wide(imported.exported.graph_module)
     tensors = run(wide)
