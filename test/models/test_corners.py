@@ -24,6 +24,8 @@ class Function(nn.Module):
 
 
 class Cache(nn.Module):
+    cache: Tensor
+
     def __init__(self, heads: int) -> None:
         super().__init__()
         self.register_buffer("cache", torch.zeros(1, heads, 512, 64))
