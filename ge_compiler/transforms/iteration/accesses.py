@@ -131,10 +131,10 @@ class _Analysis:
         widest = max((tensor_type(value).get_shape() for _, value, _ in parts), key=prod)
         own = tuple(self.found.index(size, Role.POINT) for size in widest)
         for result, value, path in parts:
-            shape = tensor_type(value).get_shape()
-            access = own if shape == widest else None
-            if access is None and prod(shape) == prod(widest):
-                access = unlinear(linear(own, widest), shape)
+            access = _aligned(own, widest, value)
+            if access is None and path and isinstance(path[0][0], fused.ReshapeOp):
+                value, path = path[0][0].result, ()  # its own shape fits where that of its operand does not
+                access = _aligned(own, widest, value)
             if access is None:
                 raise NoDomain.because(
                     "domain",
@@ -259,6 +259,14 @@ class _Analysis:
 
 Path = tuple[tuple[Operation, int], ...]
 """The ops that put a part of a result into its place, the innermost first, each with the number of its operand."""
+
+
+def _aligned(own: Access, shape: tuple[int, ...], value: SSAValue) -> Access | None:
+    """The access under which `value` runs over the elements that `own` names in a tensor of `shape`, in their order."""
+    other = tensor_type(value).get_shape()
+    if other == shape:
+        return own
+    return unlinear(linear(own, shape), other) if prod(other) == prod(shape) else None
 
 
 def _parts(result: int, value: SSAValue) -> list[tuple[int, SSAValue, Path]]:
