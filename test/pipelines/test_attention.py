@@ -230,7 +230,8 @@ def cases(draw: Any) -> Case:
         mask=draw(st.sampled_from([None, "bool", dtype, "f32"])),
         repeated=tuple(draw(st.sets(st.integers(0, 3)))),
         causal=draw(st.booleans()),
-        scale=draw(st.sampled_from([1.0, 0.125, d**-0.5])),
+        # Scores far beyond 10 make each weight hang on the last bits of a score: then PyTorch's own error is a matter of luck.
+        scale=draw(st.sampled_from([4.0 * d**-0.5, 0.5 * d**-0.5, d**-0.5])),
         size=draw(st.sampled_from([1.0, 1.0, 10.0])),
         blocked=draw(st.sampled_from([-np.inf, -1e4])),
         seed=draw(st.integers(0, 2**16)),
