@@ -104,7 +104,7 @@ def emit(domain: Domain, shape: TileShape, sink: TileSink) -> None:
     if domain.anchor is None and 0 in domain.sizes:
         return  # nobody runs it, and an empty tensor has no window
     emission = _Emission(domain, shape, sink)
-    if emission.is_chunked:
+    if chunked_groups(domain, shape):
         emission.phases()
     else:
         emission.straight()
@@ -121,10 +121,6 @@ class _Emission:
     sink: TileSink
     scopes: list[dict[Needed, Any]] = field(default_factory=lambda: [dict[Needed, Any]()])
     """The tiles made so far, the innermost loop's last."""
-
-    @property
-    def is_chunked(self) -> bool:
-        return bool(chunked_groups(self.domain, self.shape))
 
     def straight(self) -> None:
         """Everything in one go."""
@@ -240,7 +236,7 @@ class _Emission:
         needs = self.domain.operands(*step)
         if isinstance(op, fused.FusedElementwiseOp) and (simplified := _scalar_form(op)) is not None:
             return [needs[simplified[1]]]
-        return needs[1:] if isinstance(op, fused.GatherOp) and len(needs) == 2 else needs
+        return needs[1:] if isinstance(op, fused.GatherOp) else needs
 
     def _closure(self, roots: Sequence[Needed], within: Callable[[Access], bool] | None = None) -> set[Step]:
         """The steps that lead to `roots`; of those, only through accesses that are `within`."""
@@ -287,7 +283,7 @@ class _Emission:
                 return self.sink.iota(tensor_type(op.result).get_element_type(), index.offset, self.domain.strides(index))
             case fused.ReduceOp():
                 return self._reduced(op, access)
-            case fused.GatherOp() if len(self.domain.operands(op, access)) == 2:
+            case fused.GatherOp():
                 return self._gathered(op, access)
             case fused.CastOp():
                 return self.sink.cast(self._operand(op, access), tensor_type(op.result).get_element_type())
@@ -320,11 +316,8 @@ class _Emission:
         return x
 
     def _gathered(self, op: fused.GatherOp, access: Access) -> Any:
-        (table, rows), (indices, at) = self.domain.operands(op, access)
-        while not isinstance(table, BlockArgument):
-            assert isinstance(table.owner, Operation)
-            ((table, rows),) = self.domain.operands(table.owner, rows)
-        return self.sink.load_rows(table, self.domain.window(table, rows), self._handle(indices, at), self.domain.follows(at)[-2])
+        table, (indices, at) = self.domain.operands(op, access)
+        return self.sink.load_rows(*self.domain.argument(*table), self._handle(indices, at), self.domain.follows(at)[-2])
 
     def _store(self, output: Output) -> None:
         self.sink.at(yielded(self.domain.kernel))

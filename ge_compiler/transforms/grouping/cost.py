@@ -81,15 +81,8 @@ class _Costs:
 
     def _chosen(self) -> dict[object, tuple[bool, ...]]:
         """For each dimension whose entries data choose, the groups along which the indices vary."""
-        found: dict[object, tuple[bool, ...]] = {}
-        for (op, _), needs in self.domain.accesses.operands.items():
-            if isinstance(op, fused.GatherOp) and len(needs) == 2:
-                found |= {d: self.domain.follows(needs[1][1]) for d in needs[0][1][0].dimensions}
-        for output in self.domain.outputs:
-            if output.rows is not None:
-                follows = self.domain.follows(output.rows[1])
-                found |= {d: follows for index in output.place for d in index.dimensions if d.role is Role.GATHERED}
-        return found
+        choices = [(chosen, self.domain.follows(indices)) for chosen, indices in self.domain.accesses.choices]
+        return {d: follows for chosen, follows in choices for index in chosen for d in index.dimensions if d.role is Role.GATHERED}
 
     def _moved(self, value: SSAValue, access: Access, is_read: bool = True) -> int:
         """Bytes that move for an argument or a result."""

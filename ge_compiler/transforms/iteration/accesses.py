@@ -17,7 +17,6 @@ from ge_compiler.transforms.iteration.affine import Access, AffineIndex, Dimensi
 Kernel = FuncOp | fused.KernelOp
 Anchor = fused.MatmulOp | fused.AttentionOp
 Needed = tuple[SSAValue, Access]
-VIEWS = (fused.ReshapeOp, fused.TransposeOp, fused.SliceOp, fused.BroadcastOp)
 
 
 class NoDomain(CompileError):
@@ -77,6 +76,12 @@ class Accesses:
     @property
     def body(self) -> Block:
         return self.kernel.body.block
+
+    @property
+    def choices(self) -> list[tuple[Access, Access]]:
+        """Where data choose entries: an access with `Role.GATHERED`, of a table or a place in a result, and that of the indices."""
+        gathered = [(needs[0][1], needs[1][1]) for (op, _), needs in self.operands.items() if isinstance(op, fused.GatherOp)]
+        return gathered + [(output.place, output.rows[1]) for output in self.outputs if output.rows is not None]
 
 
 def accesses_of(kernel: Kernel) -> Accesses:
@@ -230,12 +235,7 @@ class _Analysis:
         return None
 
     def _gathered(self, op: fused.GatherOp, access: Access) -> list[Needed]:
-        root = op.table
-        while isinstance(root.owner, VIEWS):
-            root = root.owner.x
-        if isinstance(root.owner, fused.FullOp):  # every entry is the same
-            return [(root, tuple(AffineIndex() for _ in tensor_type(root).get_shape()))]
-        if not isinstance(root, BlockArgument):
+        if not is_in_memory(op.table):
             raise NoDomain.because("gather", op, "must read its table from global memory: from an argument of the kernel, or a view of one")
         rank = len(tensor_type(op.indices).get_shape())
         entry = AffineIndex.of(self.found.dimension(tensor_type(op.table).get_shape()[0], Role.GATHERED))
@@ -282,6 +282,13 @@ def _parts(result: int, value: SSAValue) -> list[tuple[int, SSAValue, Path]]:
             return [(result, _without_reshapes(value), ((op, 0),))]
         case _:
             return [(result, value, ())]
+
+
+def is_in_memory(value: SSAValue) -> bool:
+    """Whether a value is an argument of its kernel, or a view of one."""
+    while isinstance(value.owner, fused.ReshapeOp | fused.TransposeOp | fused.SliceOp | fused.BroadcastOp):
+        value = value.owner.x
+    return isinstance(value, BlockArgument)
 
 
 def _without_reshapes(value: SSAValue) -> SSAValue:

@@ -21,7 +21,7 @@ from xdsl.utils.hints import isa
 from ge_compiler.dialects import fused
 from ge_compiler.dialects.memory import element_bytes
 from ge_compiler.dialects.types import Tensor, tensor_type
-from ge_compiler.transforms.iteration.accesses import VIEWS, Accesses, Anchor, Kernel, Needed, NoDomain, Output, accesses_of, yielded
+from ge_compiler.transforms.iteration.accesses import Accesses, Anchor, Kernel, Needed, NoDomain, Output, accesses_of, is_in_memory, yielded
 from ge_compiler.transforms.iteration.affine import Access, AffineIndex, Dimension, Role, linear
 
 
@@ -122,7 +122,10 @@ class Domain:
     def operand(self, number: int) -> tuple[BlockArgument, Window]:
         """The argument that an operand of the anchor is a view of, and where it lies there."""
         assert self.anchor is not None
-        value, access = self.operands(self.anchor, self.needed(self.anchor.result)[0])[number]
+        return self.argument(*self.operands(self.anchor, self.needed(self.anchor.result)[0])[number])
+
+    def argument(self, value: SSAValue, access: Access) -> tuple[BlockArgument, Window]:
+        """The argument that a value in global memory is a view of, and where it lies there."""
         while not isinstance(value, BlockArgument):
             assert isinstance(value.owner, Operation)
             ((value, access),) = self.operands(value.owner, access)
@@ -147,11 +150,10 @@ def domain_of(kernel: Kernel) -> Domain:
     indices = _indices(accesses)
     roles = _roles(accesses, anchor)
     outer = [d for d in leaves if d.role in (Role.POINT, Role.REDUCED)]
-    groups = _grouped(outer, indices, lambda d: (d in reduced, roles.get(d)))
+    groups = [Group(g, g[0] in reduced) for g in _grouped(outer, indices, lambda d: (d in reduced, roles.get(d)))]
     inner = tuple(
         _single(anchor, role, _grouped([d for d in leaves if d.role is role], indices, lambda d: None)) for role in _inner_roles(anchor)
     )
-    groups = [Group(g.dimensions, any(d in reduced for d in g.dimensions)) for g in groups]
     refusals: list[NoDomain] = []
     for rows, columns in _sides(groups, accesses, roles, anchor):
         domain = Domain(kernel, accesses, _ordered(groups, rows, columns), inner, anchor)
@@ -191,13 +193,10 @@ def _check_operands(anchor: Anchor, accesses: Accesses) -> None:
     own = {d for index in access for d in index.dimensions}
     if any(leaf not in own for root in accesses.roots if root.role is Role.POINT for leaf in root.leaves()):
         raise NoDomain.because("anchor", anchor, "must have the elements of the kernel's results and not be repeated")
-    for value in anchor.operands:
-        while isinstance(value.owner, VIEWS):
-            value = value.owner.x
-        if not isinstance(value, BlockArgument):
-            raise NoDomain.because(
-                "anchor", anchor, "must read its operands from global memory: from arguments of the kernel, or views of them"
-            )
+    if not all(map(is_in_memory, anchor.operands)):
+        raise NoDomain.because(
+            "anchor", anchor, "must read its operands from global memory: from arguments of the kernel, or views of them"
+        )
 
 
 def _reduced(accesses: Accesses, anchor: Anchor | None) -> set[Dimension]:
@@ -221,11 +220,11 @@ def _inner_roles(anchor: Anchor | None) -> tuple[Role, ...]:
             return (Role.CONTRACTED, Role.KEYS)
 
 
-def _single(anchor: Anchor | None, role: Role, groups: list[Group]) -> Group:
+def _single(anchor: Anchor | None, role: Role, groups: list[tuple[Dimension, ...]]) -> Group:
     assert anchor is not None
     if len(groups) > 1:
         raise NoDomain.because("contraction", anchor, f"has an operand whose {role.value} dimension does not lie in one piece")
-    return groups[0] if groups else Group()
+    return Group(groups[0]) if groups else Group()
 
 
 def _indices(accesses: Accesses) -> list[AffineIndex]:
@@ -274,14 +273,10 @@ def _roles(accesses: Accesses, anchor: Anchor | None) -> dict[Dimension, str]:
             shared = {d for _, a in accesses.operands[anchor, access][1:3] for index in a for d in index.dimensions}
             found |= {d: "rows" for d, role in found.items() if role == "batch" and d not in shared}
         return found
-    chosen = [needed for output in accesses.outputs if (needed := output.rows) is not None]
-    for op in accesses.body.ops:
-        if isinstance(op, fused.GatherOp):
-            chosen += [needs[1] for (made, _), needs in accesses.operands.items() if made is op and len(needs) == 2]
-    return {d: "rows" for _, access in chosen for index in access for d in index.dimensions}
+    return {d: "rows" for _, indices in accesses.choices for index in indices for d in index.dimensions}
 
 
-def _grouped(dimensions: list[Dimension], indices: list[AffineIndex], kind: Callable[[Dimension], object]) -> list[Group]:
+def _grouped(dimensions: list[Dimension], indices: list[AffineIndex], kind: Callable[[Dimension], object]) -> list[tuple[Dimension, ...]]:
     """Neighbours of one kind, merged where every index runs through both in one piece."""
     tables = [dict(index.terms) for index in indices]
     groups: list[tuple[Dimension, ...]] = []
@@ -291,7 +286,7 @@ def _grouped(dimensions: list[Dimension], indices: list[AffineIndex], kind: Call
             groups[-1] = (*groups[-1], d)
         else:
             groups.append((d,))
-    return [Group(g) for g in groups]
+    return groups
 
 
 def _sides(groups: list[Group], accesses: Accesses, roles: dict[Dimension, str], anchor: Anchor | None) -> Iterator[tuple[Group, Group]]:
@@ -316,9 +311,7 @@ def _chosen_apart(accesses: Accesses, rows: Group) -> bool:
 
     A tile is moved by entries as its rows, so that it then has one row.
     """
-    chosen = [output.place for output in accesses.outputs if output.rows is not None]
-    chosen += [needs[0][1] for (op, _), needs in accesses.operands.items() if isinstance(op, fused.GatherOp) and len(needs) == 2]
-    return any(d in rows.dimensions for access in chosen for index in access for d in index.dimensions)
+    return any(d in rows.dimensions for chosen, _ in accesses.choices for index in chosen for d in index.dimensions)
 
 
 def _longest_first(groups: Iterable[Group], roles: dict[Dimension, str], role: str) -> list[Group]:
@@ -329,7 +322,7 @@ def _longest_first(groups: Iterable[Group], roles: dict[Dimension, str], role: s
 def _columns(groups: list[Group], accesses: Accesses, roles: dict[Dimension, str]) -> Group:
     """The group along which most bytes lie one behind the other; the last of several."""
     free = [g for g in groups if roles.get(g.dimensions[0]) != "rows"]
-    if not free or (len(groups) == 1 and not free):
+    if not free:
         return Group()
     values = [(arg, a) for arg in accesses.body.args for a in accesses.needed.get(arg, ())]
     results = yielded(accesses.kernel).operands
