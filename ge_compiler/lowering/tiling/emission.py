@@ -11,89 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ge_compiler.dialects import fused
 from ge_compiler.dialects.functions import REDUCTIONS
 from ge_compiler.dialects.types import integer_bits, tensor_type
 from ge_compiler.lowering.tiling.shapes import TileShape
+from ge_compiler.lowering.tiling.sink import COLUMNS, ROWS, Follows, Scalar, TileSink
 from ge_compiler.transforms.iteration.accesses import Needed, Output, yielded
 from ge_compiler.transforms.iteration.affine import Access
 from ge_compiler.transforms.iteration.domain import Domain, Window
-
-Scalar = FloatAttr[Any] | IntegerAttr[Any]
-
-ROWS, COLUMNS = 0, 1
-"""The axes of a tile."""
-
-
-Follows = tuple[bool, bool]
-"""Whether a tile differs from row to row, and from column to column."""
-
-
-def either(all_of: Sequence[Follows]) -> Follows:
-    """Along which axes at least one of several tiles differs."""
-    return any(f[ROWS] for f in all_of), any(f[COLUMNS] for f in all_of)
-
-
-class TileSink(Protocol):
-    """Where the tiles of a kernel go. A handle stands for a tile in the unified buffer."""
-
-    def at(self, op: Operation) -> None:
-        """What follows stems from `op`."""
-        ...
-
-    def load(self, argument: BlockArgument, window: Window) -> Any:
-        """The tile of an argument."""
-        ...
-
-    def load_rows(self, argument: BlockArgument, window: Window, indices: Any, follows: bool) -> Any:
-        """The rows of a table that a tile of indices names; whether the indices differ from row to row."""
-        ...
-
-    def iota(self, element: Attribute, offset: int, strides: tuple[int, ...]) -> Any:
-        """Numbers that grow along each group of the domain."""
-        ...
-
-    def accumulator(self) -> Any:
-        """The finished tile of the anchor."""
-        ...
-
-    def function(self, name: str, operands: list[Any], scalar: Scalar | None) -> Any:
-        """A function of the table, on operands that repeat where they are single rows, columns or elements."""
-        ...
-
-    def cast(self, x: Any, element: Attribute) -> Any:
-        """The tile in another element type."""
-        ...
-
-    def full(self, value: Scalar) -> Any:
-        """A tile of one element."""
-        ...
-
-    def initial(self, kind: str, element: Attribute, follows: tuple[bool, bool]) -> Any:
-        """What a reduction starts with, for each row and column that it is kept for."""
-        ...
-
-    def reduce(self, kind: str, x: Any, axis: int) -> Any:
-        """Combine the rows (0) or the columns (1) of a tile that has all of them, repeated where it does not."""
-        ...
-
-    def loops(self, groups: Sequence[int], carried: list[Any], body: Callable[[list[Any]], list[Any]]) -> list[Any]:
-        """Run `body` for each chunk of the groups; what it gives is what it gets the next time, and the result."""
-        ...
-
-    def store(self, x: Any, output: Output) -> None:
-        """Write a tile to where an output is placed, repeated where it is smaller than that."""
-        ...
-
-    def store_rows(self, x: Any, indices: Any, output: Output) -> None:
-        """Write the rows of a tile to the entries that a tile of indices names."""
-        ...
-
 
 _WITH_SCALAR = {"add": "adds", "mul": "muls", "max": "maxs", "min": "mins", "sub": "adds"}
 """Binary functions that have a form with a scalar, which then needs no tile; `sub` adds the negated one."""
@@ -114,18 +44,25 @@ Step = tuple[Operation, Access]
 """An op, and the access of its result that is computed."""
 
 
+@dataclass(frozen=True)
+class _Tile:
+    """A handle of the sink's, and along which axes the tile has room: along the others, all rows or columns are one."""
+
+    handle: Any
+    follows: Follows
+
+
 @dataclass
 class _Emission:
     domain: Domain
     shape: TileShape
     sink: TileSink
-    scopes: list[dict[Needed, Any]] = field(default_factory=lambda: [dict[Needed, Any]()])
+    scopes: list[dict[Needed, _Tile]] = field(default_factory=lambda: [dict[Needed, _Tile]()])
     """The tiles made so far, the innermost loop's last."""
 
     def straight(self) -> None:
         """Everything in one go."""
-        for op, access in self.in_order(self._closure(self._roots(self.domain.outputs))):
-            self._emit(op, access)
+        self._emit_all(self.in_order(self._closure(self._roots(self.domain.outputs))))
         for output in self.domain.outputs:
             self._store(output)
 
@@ -135,7 +72,7 @@ class _Emission:
         last = max((self._level[step] for step in steps), default=0)
         for level in range(last + 1):
             self._emit_outside(steps, level)
-            reductions = [s for s in steps if isinstance(s[0], fused.ReduceOp) and self._level[s] == level + 1]
+            reductions = [(op, access) for op, access in steps if isinstance(op, fused.ReduceOp) and self._level[op, access] == level + 1]
             if reductions:
                 self._reduce_chunks(reductions)
         inside = [output for output in self.domain.outputs if self._varies(output.access)]
@@ -149,36 +86,30 @@ class _Emission:
 
     def _emit_outside(self, steps: Sequence[Step], level: int) -> None:
         """What is the same in all chunks, and depends on no later reduction."""
-        for op, access in steps:
-            if self._level[op, access] == level and not self._varies(access) and not isinstance(op, fused.ReduceOp):
-                self._emit(op, access)
+        self._emit_all([s for s in steps if self._level[s] == level and not self._varies(s[1]) and not isinstance(s[0], fused.ReduceOp)])
 
-    def _reduce_chunks(self, reductions: Sequence[Step]) -> None:
+    def _reduce_chunks(self, reductions: Sequence[tuple[fused.ReduceOp, Access]]) -> None:
         """One loop over all chunks for reductions that do not depend on each other."""
-        over = [self.domain.operands(*step) for step in reductions]
-        initial: list[Any] = []
-        for (op, access), operands in zip(reductions, over, strict=True):
-            assert isinstance(op, fused.ReduceOp)
+        over = [self.domain.operands(*step)[0] for step in reductions]
+        initial: list[_Tile] = []
+        for op, access in reductions:
             self.sink.at(op)
-            follows = self.domain.follows(access)[-2:]
-            initial.append(self.sink.initial(op.kind.kind.data, tensor_type(op.result).get_element_type(), (follows[0], follows[1])))
-            assert operands, "a reduction over nothing is no step of a loop"
-        steps = self.in_order(self._closure([needs[0] for needs in over], self._varies))
-        self._load_outside(steps, [needs[0] for needs in over])
+            initial.append(self._initial(op, self._axes(access)))
+        steps = self.in_order(self._closure(over, self._varies))
+        self._load_outside(steps, over)
 
         def body(carried: list[Any]) -> list[Any]:
-            for op, access in steps:
-                self._emit(op, access)
+            self._emit_all(steps)
             combined: list[Any] = []
             for (op, access), accumulated in zip(reductions, carried, strict=True):
-                assert isinstance(op, fused.ReduceOp)
                 self.sink.at(op)
                 partial = self._reduced(op, access)
-                combined.append(self.sink.function(REDUCTIONS[op.kind.kind.data], [accumulated, partial], None))
+                combined.append(self.sink.function(REDUCTIONS[op.kind.kind.data], [accumulated, partial.handle], None))
             return combined
 
-        results = self._loops(initial, body)
-        self.scopes[-1].update({(op.results[0], access): result for (op, access), result in zip(reductions, results, strict=True)})
+        results = self._loops([tile.handle for tile in initial], body)
+        for (op, access), start, result in zip(reductions, initial, results, strict=True):
+            self.scopes[-1][op.result, access] = _Tile(result, start.follows)
 
     def _store_chunks(self, outputs: Sequence[Output]) -> None:
         roots = self._roots(outputs)
@@ -186,8 +117,7 @@ class _Emission:
         self._load_outside(steps, roots)
 
         def body(carried: list[Any]) -> list[Any]:
-            for op, access in steps:
-                self._emit(op, access)
+            self._emit_all(steps)
             for output in outputs:
                 self._store(output)
             return []
@@ -205,7 +135,7 @@ class _Emission:
         needs = [*roots, *(need for step in steps for need in self._operands(step))]
         for value, access in dict.fromkeys(needs):
             if not self._varies(access) and not isinstance(value.owner, fused.FullOp):
-                self._handle(value, access)
+                self._tile(value, access)
 
     def _varies(self, access: Access) -> bool:
         """Whether a value under `access` differs from chunk to chunk."""
@@ -258,74 +188,122 @@ class _Emission:
         ordered = [(op, access) for op in ops for result in op.results for access in self.domain.needed(result)]
         return [step for step in ordered if step in steps and not isinstance(step[0], fused.FullOp)]
 
-    def _handle(self, value: SSAValue, access: Access) -> Any:
+    # ---- tiles
+
+    def _axes(self, access: Access) -> Follows:
+        """Along which axes of a tile an access varies."""
+        rows, columns = self.domain.follows(access)[-2:]
+        return rows, columns
+
+    def _tile(self, value: SSAValue, access: Access) -> _Tile:
         for scope in reversed(self.scopes):
             if (value, access) in scope:
                 return scope[value, access]
         if isinstance(value, BlockArgument):
-            made = self.sink.load(value, self.domain.window(value, access))
+            made = self._loaded(value, self.domain.window(value, access))
         else:
             assert isinstance(value.owner, fused.FullOp), value
-            made = self.sink.full(value.owner.value)
+            made = _Tile(self.sink.full(value.owner.value), (False, False))
         self.scopes[-1][value, access] = made
         return made
 
-    def _emit(self, op: Operation, access: Access) -> None:
-        self.sink.at(op)
-        self.scopes[-1][op.results[0], access] = self._made(op, access)
+    def _loaded(self, argument: BlockArgument, window: Window) -> _Tile:
+        # Of what is written in place, no lane reads an element that another one writes.
+        follows = self._stored(window) if argument in self.domain.updated else (window.follows(-2), window.follows(-1))
+        return _Tile(self.sink.load(argument, window, follows), follows)
 
-    def _made(self, op: Operation, access: Access) -> Any:
+    def _emit_all(self, steps: Sequence[Step]) -> None:
+        for op, access in steps:
+            self.sink.at(op)
+            self.scopes[-1][op.results[0], access] = self._made(op, access)
+
+    def _made(self, op: Operation, access: Access) -> _Tile:
         match op:
             case fused.MatmulOp() | fused.AttentionOp():
-                return self.sink.accumulator()
+                return _Tile(self._accumulator(), (True, True))
             case fused.IotaOp():
                 index = access[op.dimension.value.data]
-                return self.sink.iota(tensor_type(op.result).get_element_type(), index.offset, self.domain.strides(index))
+                element, strides = tensor_type(op.result).get_element_type(), self.domain.strides(index)
+                follows = strides[-2] != 0, strides[-1] != 0
+                return _Tile(self.sink.iota(element, index.offset, strides, follows), follows)
             case fused.ReduceOp():
                 return self._reduced(op, access)
             case fused.GatherOp():
                 return self._gathered(op, access)
             case fused.CastOp():
-                return self.sink.cast(self._operand(op, access), tensor_type(op.result).get_element_type())
+                x = self._operand(op, access)
+                return _Tile(self.sink.cast(x.handle, tensor_type(op.result).get_element_type()), x.follows)
             case fused.FusedElementwiseOp():
                 return self._function(op, access)
             case _:
                 return self._operand(op, access)
 
-    def _operand(self, op: Operation, access: Access) -> Any:
+    def _accumulator(self) -> Any:
+        """The tile of the anchor; the parts' products are added up in the order of the parts, whatever order they were computed in."""
+        if self.shape.splits == 1:
+            return self.sink.accumulator()
+        total = self.sink.partial(0)
+        for part in range(1, self.shape.splits):
+            total = self.sink.function("add", [total, self.sink.partial(part)], None)
+        return total
+
+    def _operand(self, op: Operation, access: Access) -> _Tile:
         """The only operand, where a view or a broadcast does nothing else to it."""
-        ((value, inner),) = self.domain.operands(op, access)
-        return self._handle(value, inner)
+        (need,) = self.domain.operands(op, access)
+        return self._tile(*need)
 
-    def _function(self, op: fused.FusedElementwiseOp, access: Access) -> Any:
-        operands = [self._handle(*need) for need in self._operands((op, access))]
-        simplified = _scalar_form(op)
-        if simplified is not None:
-            return self.sink.function(simplified[0], operands, simplified[2])
-        return self.sink.function(op.FUNCTION, operands, op.scalar_property())
+    def _function(self, op: fused.FusedElementwiseOp, access: Access) -> _Tile:
+        operands = [self._tile(*need) for need in self._operands((op, access))]
+        name, _, scalar = _scalar_form(op) or (op.FUNCTION, 0, op.scalar_property())
+        rows, columns = (any(x.follows[axis] for x in operands) for axis in (ROWS, COLUMNS))
+        return _Tile(self.sink.function(name, [x.handle for x in operands], scalar), (rows, columns))
 
-    def _reduced(self, op: fused.ReduceOp, access: Access) -> Any:
+    def _initial(self, op: fused.ReduceOp, follows: Follows) -> _Tile:
+        return _Tile(self.sink.initial(op.kind.kind.data, tensor_type(op.result).get_element_type(), follows), follows)
+
+    def _reduced(self, op: fused.ReduceOp, access: Access) -> _Tile:
         """The reduction of the tile, or of the chunk, that is at hand."""
-        kind, needs = op.kind.kind.data, self.domain.operands(op, access)
+        needs = self.domain.operands(op, access)
         if not needs:
-            return self.sink.initial(kind, tensor_type(op.result).get_element_type(), (False, False))
-        x = self._handle(*needs[0])
+            return self._initial(op, (False, False))
+        x = self._tile(*needs[0])
         for axis in (COLUMNS, ROWS):
             if self.domain.groups[axis - 2].reduced:
-                x = self.sink.reduce(kind, x, axis)
+                x = self._repeated(x, (axis == ROWS, axis == COLUMNS))
+                rows, columns = (follows and axis != other for other, follows in enumerate(x.follows))
+                x = _Tile(self.sink.reduce(op.kind.kind.data, x.handle, axis), (rows, columns))
         return x
 
-    def _gathered(self, op: fused.GatherOp, access: Access) -> Any:
-        table, (indices, at) = self.domain.operands(op, access)
-        return self.sink.load_rows(*self.domain.argument(*table), self._handle(indices, at), self.domain.follows(at)[-2])
+    def _gathered(self, op: fused.GatherOp, access: Access) -> _Tile:
+        table, indices = self.domain.operands(op, access)
+        argument, window = self.domain.argument(*table)
+        follows = self._axes(indices[1])[ROWS], window.follows(-1)
+        return _Tile(self.sink.load_rows(argument, window, self._tile(*indices).handle, follows), follows)
+
+    # ---- results
 
     def _store(self, output: Output) -> None:
-        self.sink.at(yielded(self.domain.kernel))
-        x = self._handle(output.value, output.access)
+        last = yielded(self.domain.kernel)
+        self.sink.at(last)
+        window = self.domain.window(last.operands[output.result], output.place)
+        x, (rows, columns) = self._tile(output.value, output.access), self._stored(window)
         if output.rows is None:
-            self.sink.store(x, output)
+            self.sink.store(self._repeated(x, (rows, columns)).handle, output.result, window)
         else:
-            self.sink.store_rows(x, self._handle(*output.rows), output)
+            indices = self._repeated(self._tile(*output.rows), (True, False))
+            self.sink.store_rows(self._repeated(x, (True, columns)).handle, indices.handle, output.result, window)
+
+    def _stored(self, window: Window) -> Follows:
+        """Along which axes the lane's part is stored: also those of one element, which other lanes do not have."""
+        rows, columns = (window.follows(axis) or self.domain.sizes[axis] == 1 for axis in (-2, -1))
+        return rows, columns
+
+    def _repeated(self, x: _Tile, along: Follows) -> _Tile:
+        """A tile that has room along the given axes too."""
+        rows, columns = (a or b for a, b in zip(x.follows, along, strict=True))
+        if not self.shape.is_more(x.follows, (rows, columns)):
+            return x
+        return _Tile(self.sink.broadcast(x.handle, (rows, columns)), (rows, columns))
 
 
 def chunked_groups(domain: Domain, shape: TileShape) -> tuple[int, ...]:

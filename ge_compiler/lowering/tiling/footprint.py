@@ -14,11 +14,11 @@ from ge_compiler.dialects.memory import DEFAULT_LAYOUT, Space, element_bytes, ti
 from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.types import accumulator_of, tensor_type
 from ge_compiler.lowering.tiling.attention_shape import cube_tiles, measure
-from ge_compiler.lowering.tiling.emission import COLUMNS, ROWS, Follows, Scalar, either, emit
+from ge_compiler.lowering.tiling.emission import emit
 from ge_compiler.lowering.tiling.matmul import Side
 from ge_compiler.lowering.tiling.shapes import TileShape
+from ge_compiler.lowering.tiling.sink import ROWS, Follows, Scalar
 from ge_compiler.lowering.tiling.turned import is_turned
-from ge_compiler.transforms.iteration.accesses import Output, yielded
 from ge_compiler.transforms.iteration.domain import Domain, Window
 
 
@@ -33,7 +33,6 @@ class Held:
     first: int
     last: int
     slots: int = 1
-    follows: Follows = (True, True)
 
     @property
     def bytes(self) -> int:
@@ -108,59 +107,53 @@ class Recorder:
         rows, columns = (room if f else 1 for room, f in zip(self.shape.part, follows, strict=True))
         return rows, columns
 
-    def load(self, argument: BlockArgument, window: Window) -> Held:
-        follows = window.follows(-2), window.follows(-1)
-        shape = self.room(follows)
-        element, label = tensor_type(argument).get_element_type(), argument.name_hint or "x"
+    def load(self, argument: BlockArgument, window: Window, follows: Follows) -> Held:
+        (rows, columns), element, label = self.room(follows), tensor_type(argument).get_element_type(), argument.name_hint or "x"
         if not is_turned(window):
-            return _following(self.brought(label, shape, element), follows)
-        return _following(self.new(label, shape, element, [self.brought(label, (shape[1], shape[0]), element)]), follows)
+            return self.brought(label, (rows, columns), element)
+        return self.new(label, (rows, columns), element, [self.brought(label, (columns, rows), element)])
 
-    def load_rows(self, argument: BlockArgument, window: Window, indices: Held, follows: bool) -> Held:
-        along = follows, window.follows(-1)
-        made = self.brought(argument.name_hint or "x", self.room(along), tensor_type(argument).get_element_type())
+    def load_rows(self, argument: BlockArgument, window: Window, indices: Held, follows: Follows) -> Held:
+        made = self.brought(argument.name_hint or "x", self.room(follows), tensor_type(argument).get_element_type())
         self._read([indices])
-        return _following(made, along)
+        return made
 
-    def iota(self, element: Attribute, offset: int, strides: tuple[int, ...]) -> Held:
-        follows = strides[-2] != 0, strides[-1] != 0
-        return _following(self.new("iota", self.room(follows), element, []), follows)
+    def iota(self, element: Attribute, offset: int, strides: tuple[int, ...], follows: Follows) -> Held:
+        return self.new("iota", self.room(follows), element, [])
 
     def accumulator(self) -> Held:
         anchor = self.domain.anchor
         assert anchor is not None
         if isinstance(anchor, AttentionOp):
             return measure(self, self.domain, self.shape)
-        element = tensor_type(anchor.result).get_element_type()
-        if self.shape.splits == 1:
-            return self.brought("acc", self.shape.part, element)
-        total = self.brought("partial", self.shape.part, element)
-        for _ in range(1, self.shape.splits):
-            total = self.apply("add", total, self.brought("partial", self.shape.part, element))
-        return total
+        return self.brought("acc", self.shape.part, tensor_type(anchor.result).get_element_type())
+
+    def partial(self, part: int) -> Held:
+        assert self.domain.anchor is not None
+        return self.brought("partial", self.shape.part, tensor_type(self.domain.anchor.result).get_element_type())
 
     def apply(self, name: str, *operands: Held, scalar: float | None = None) -> Held:
         rows, columns = (max(sizes) for sizes in zip(*(x.shape for x in operands), strict=True))
         element = i1 if FUNCTIONS[name].is_predicate else operands[-1].element
-        return _following(self.computed(name, (rows, columns), element, operands), either([x.follows for x in operands]))
+        return self.computed(name, (rows, columns), element, operands)
 
     def function(self, name: str, operands: list[Held], scalar: Scalar | None) -> Held:
         return expand(self, name, operands)
 
     def cast(self, x: Held, element: Attribute) -> Held:
-        return _following(self.new(f"{x.label}_{element}", x.shape, element, [x]), x.follows)
+        return self.new(f"{x.label}_{element}", x.shape, element, [x])
 
     def full(self, value: Scalar) -> Held:
-        return _following(self.new("full", (1, 1), value.type, []), (False, False))
+        return self.new("full", (1, 1), value.type, [])
 
-    def initial(self, kind: str, element: Attribute, follows: tuple[bool, bool]) -> Held:
-        return _following(self.new(kind, self.room(follows), element, []), follows)
+    def broadcast(self, x: Held, follows: Follows) -> Held:
+        return self.new("repeated", self.room(follows), x.element, [x])
+
+    def initial(self, kind: str, element: Attribute, follows: Follows) -> Held:
+        return self.new(kind, self.room(follows), element, [])
 
     def reduce(self, kind: str, x: Held, axis: int) -> Held:
-        rows, columns = x.follows
-        x = self._repeated(x, (rows or axis == ROWS, columns or axis == COLUMNS))
-        shape = (1, x.shape[1]) if axis == ROWS else (x.shape[0], 1)
-        return _following(self.new(kind, shape, x.element, [x]), (rows and axis != ROWS, columns and axis != COLUMNS))
+        return self.new(kind, (1, x.shape[1]) if axis == ROWS else (x.shape[0], 1), x.element, [x])
 
     def loops(self, groups: Sequence[int], carried: list[Held], body: Callable[[list[Held]], list[Held]]) -> list[Held]:
         before, start = list(self.held), self.step
@@ -176,17 +169,10 @@ class Recorder:
             old.last = self.step
         return carried
 
-    def store(self, x: Held, output: Output) -> None:
-        result = yielded(self.domain.kernel).operands[output.result]
-        window = self.domain.window(result, output.place)
-        x = self._repeated(x, self._stored(window))
-        if is_turned(window):
-            x = self.new("turned", (x.shape[1], x.shape[0]), x.element, [x])
-        self._leaves(x)
+    def store(self, x: Held, result: int, window: Window) -> None:
+        self._leaves(self.new("turned", (x.shape[1], x.shape[0]), x.element, [x]) if is_turned(window) else x)
 
-    def store_rows(self, x: Held, indices: Held, output: Output) -> None:
-        window = self.domain.window(yielded(self.domain.kernel).operands[output.result], output.place)
-        x, indices = self._repeated(x, (True, self._stored(window)[1])), self._repeated(indices, (True, False))
+    def store_rows(self, x: Held, indices: Held, result: int, window: Window) -> None:
         self._leaves(x)
         self._read([indices])
 
@@ -194,21 +180,6 @@ class Recorder:
         self.kept([x])
         if x not in self.carried:
             x.slots = self.shape.ub
-
-    def _stored(self, window: Window) -> tuple[bool, bool]:
-        rows, columns = (window.follows(axis) or self.domain.sizes[axis] == 1 for axis in (-2, -1))
-        return rows, columns
-
-    def _repeated(self, x: Held, follows: tuple[bool, bool]) -> Held:
-        wanted = either([x.follows, follows])
-        if not self.shape.is_more(x.follows, wanted):
-            return x
-        return _following(self.new("repeated", self.room(wanted), x.element, [x]), wanted)
-
-
-def _following(x: Held, follows: Follows) -> Held:
-    x.follows = follows
-    return x
 
 
 def of_anchor(domain: Domain, shape: TileShape) -> list[Held]:

@@ -22,12 +22,12 @@ from ge_compiler.dialects.types import tensor_type
 from ge_compiler.lowering.tiling.attention import AttentionLoops, Operands, Queries
 from ge_compiler.lowering.tiling.attention_block import Facts
 from ge_compiler.lowering.tiling.attention_shape import AttentionShape
-from ge_compiler.lowering.tiling.emission import COLUMNS, ROWS, Follows, Scalar, either, emit
+from ge_compiler.lowering.tiling.emission import emit
 from ge_compiler.lowering.tiling.matmul import MatmulLoops, Span
 from ge_compiler.lowering.tiling.shapes import TileShape, tile_shape
+from ge_compiler.lowering.tiling.sink import Follows, Scalar
 from ge_compiler.lowering.tiling.turned import is_turned, turned
 from ge_compiler.lowering.tiling.writer import Index, Writer, on_chip
-from ge_compiler.transforms.iteration.accesses import Output
 from ge_compiler.transforms.iteration.domain import Domain, Window, domain_of
 
 Dims = Sequence[tuple[int, int]]
@@ -52,9 +52,7 @@ class KernelWriter:
         for i, out in enumerate(self.outputs):
             out.name_hint = "out" if len(self.outputs) == 1 else f"out{i}"
         self.writer = Writer(entry, entry, kernel.location)
-        self.follows = {}
         self.views: dict[tuple[SSAValue, int, tuple[tuple[int, int], ...]], SSAValue] = {}
-        self.updated = {kernel.body.block.args[i] for i in fused.updated_inputs(kernel)}
 
     # Where the current tile lies, and the lane's part of it: filled in when a grid is entered, changed by loops over chunks.
     offsets: list[Index]
@@ -62,8 +60,6 @@ class KernelWriter:
     extents: tuple[Index, Index]
     lane_starts: tuple[Index, Index]
     lane_extents: tuple[Index, Index]
-    follows: dict[SSAValue, Follows]
-    """Along which axes tiles differ from row to row and from column to column; where nothing is said, along both."""
     known_offsets: list[Index] | None = None
     """Where the lane's part lies, once somebody has asked in this block."""
     partials: SSAValue
@@ -190,35 +186,35 @@ class KernelWriter:
     def at(self, op: Operation) -> None:
         self.writer.location = op.location
 
-    def load(self, argument: BlockArgument, window: Window) -> SSAValue:
-        dims, source = self.dims(window), self.arguments[argument]
-        # Of what is written in place, no lane reads an element that another one writes.
-        follows = self._stored(window) if argument in self.updated else (window.follows(-2), window.follows(-1))
-        offsets = [o if stride else 0 for o, stride in zip(self.lane_offsets(), window.strides, strict=True)]
+    def load(self, argument: BlockArgument, window: Window, follows: Follows) -> SSAValue:
+        dims, offsets = self.dims(window), self._places(window)
         valid, shape = self._valid(follows), self._room(follows)
         if is_turned(window):
             dims, offsets, valid, shape = turned(dims), turned(offsets), turned(valid), turned(shape)
         type_ = on_chip(shape, tensor_type(argument).get_element_type(), Space.UB)
-        loaded = self.writer.value(tile.LoadOp(self.view(source, window.offset, dims), offsets, valid, type_), argument.name_hint)
-        if is_turned(window):
-            loaded = self.writer.value(tile.TransposeOp(loaded), argument.name_hint)
-        return self._following(loaded, follows)
+        source = self.view(self.arguments[argument], window.offset, dims)
+        loaded = self.writer.value(tile.LoadOp(source, offsets, valid, type_), argument.name_hint)
+        return self.writer.value(tile.TransposeOp(loaded), argument.name_hint) if is_turned(window) else loaded
 
-    def load_rows(self, argument: BlockArgument, window: Window, indices: SSAValue, follows: bool) -> SSAValue:
+    def load_rows(self, argument: BlockArgument, window: Window, indices: SSAValue, follows: Follows) -> SSAValue:
+        source, offsets = self._table(self.arguments[argument], window)
+        type_ = on_chip(self._room(follows), tensor_type(argument).get_element_type(), Space.UB)
+        return self.writer.value(tile.LoadRowsOp(source, indices, offsets, self._valid(follows), type_), argument.name_hint)
+
+    def _places(self, window: Window) -> list[Index]:
+        """Where the lane's part begins along each group that a window follows."""
+        return [o if stride else 0 for o, stride in zip(self.lane_offsets(), window.strides, strict=True)]
+
+    def _table(self, value: SSAValue, window: Window) -> tuple[SSAValue, list[Index]]:
+        """A window whose entries data choose, as a table of them, and where the lane's part begins along its other dimensions."""
         assert window.entries is not None
-        *points, _, columns = self.dims(window)
-        source = self.view(self.arguments[argument], window.offset, [*points, (window.entries[1], window.entries[0]), columns])
-        offsets = [o if stride else 0 for o, stride in zip(self.lane_offsets(), window.strides, strict=True)]
-        along = follows, window.follows(-1)
-        type_ = on_chip(self._room(along), tensor_type(argument).get_element_type(), Space.UB)
-        load = tile.LoadRowsOp(source, indices, [*offsets[:-2], offsets[-1]], self._valid(along), type_)
-        return self._following(self.writer.value(load, argument.name_hint), along)
+        (stride, count), (*points, _, columns), (*places, _, column) = window.entries, self.dims(window), self._places(window)
+        return self.view(value, window.offset, [*points, (count, stride), columns]), [*places, column]
 
-    def iota(self, element: Attribute, offset: int, strides: tuple[int, ...]) -> SSAValue:
+    def iota(self, element: Attribute, offset: int, strides: tuple[int, ...], follows: Follows) -> SSAValue:
         base = self.number(offset, strides, self.lane_offsets())
-        follows = strides[-2] != 0, strides[-1] != 0
         type_ = on_chip(self._room(follows), element, Space.UB)
-        return self._following(self.writer.value(tile.IotaOp(base, strides[-2:], self._valid(follows), type_), "iota"), follows)
+        return self.writer.value(tile.IotaOp(base, strides[-2:], self._valid(follows), type_), "iota")
 
     def number(self, offset: int, strides: tuple[int, ...], places: Sequence[Index]) -> Index:
         """A number that grows along each group of the domain, at a place in each."""
@@ -234,33 +230,27 @@ class KernelWriter:
         element = i1 if FUNCTIONS[name].is_predicate else types[-1].get_element_type()
         properties = {} if scalar is None else {"scalar": scalar}
         op = tile.ELEMENTWISE[name].create(operands=operands, result_types=[on_chip(shape, element, Space.UB)], properties=properties)
-        return self._following(self.writer.value(op, name), either([self._follows(x) for x in operands]))
+        return self.writer.value(op, name)
 
     def cast(self, x: SSAValue, element: Attribute) -> SSAValue:
         cast = tile.CastOp(x, on_chip(tensor_type(x).get_shape(), element, Space.UB))
-        return self._following(self.writer.value(cast, f"{x.name_hint or 'tile'}_{element}"), self._follows(x))
+        return self.writer.value(cast, f"{x.name_hint or 'tile'}_{element}")
 
     def full(self, value: Scalar) -> SSAValue:
-        made = self.writer.value(tile.FullOp(value, [1, 1], on_chip([1, 1], value.type, Space.UB)), "full")
-        return self._following(made, (False, False))
+        return self.writer.value(tile.FullOp(value, [1, 1], on_chip([1, 1], value.type, Space.UB)), "full")
 
-    def initial(self, kind: str, element: Attribute, follows: tuple[bool, bool]) -> SSAValue:
+    def broadcast(self, x: SSAValue, follows: Follows) -> SSAValue:
+        wide = on_chip(self._room(follows), tensor_type(x).get_element_type(), Space.UB)
+        return self.writer.value(tile.BroadcastOp(x, self._valid(follows), wide), "repeated")
+
+    def initial(self, kind: str, element: Attribute, follows: Follows) -> SSAValue:
         number = identity_of(kind, str(element))
         value = FloatAttr(number, element) if isinstance(number, float) else IntegerAttr(number, element)  # pyright: ignore
         full = tile.FullOp(value, self._valid(follows), on_chip(self._room(follows), element, Space.UB))
-        return self._following(self.writer.value(full, kind), follows)
+        return self.writer.value(full, kind)
 
     def reduce(self, kind: str, x: SSAValue, axis: int) -> SSAValue:
-        rows, columns = self._follows(x)
-        x = self._repeated(x, (rows or axis == ROWS, columns or axis == COLUMNS))
-        return self._following(self.writer.value(tile.ReduceOp(x, kind, axis), kind), (rows and axis != ROWS, columns and axis != COLUMNS))
-
-    def _follows(self, x: SSAValue) -> Follows:
-        return self.follows.get(x, (True, True))
-
-    def _following(self, x: SSAValue, follows: Follows) -> SSAValue:
-        self.follows[x] = follows
-        return x
+        return self.writer.value(tile.ReduceOp(x, kind, axis), kind)
 
     def loops(self, groups: Sequence[int], carried: list[SSAValue], body: Callable[[list[SSAValue]], list[SSAValue]]) -> list[SSAValue]:
         if not groups:
@@ -272,7 +262,6 @@ class KernelWriter:
         block.args[0].name_hint = {-2: "m0", -1: "n0"}.get(axis, f"r{group}")
         for inner, outer in zip(block.args[1:], carried, strict=True):
             inner.name_hint = outer.name_hint
-            self.follows[inner] = self._follows(outer)
         before = list(self.offsets), self.extents, self.lane_extents, self.known_offsets
         lower, upper, by = (self.writer.index(v) for v in (0, size, step))
         with self.writer.inside(block):
@@ -282,7 +271,6 @@ class KernelWriter:
         results = self.writer.add(scf.ForOp(lower, upper, by, carried, block)).results
         for result, outer in zip(results, carried, strict=True):
             result.name_hint = outer.name_hint
-            self.follows[result] = self._follows(outer)
         return list(results)
 
     def _enter(self, axis: int, size: int, step: int, index: SSAValue) -> None:
@@ -294,41 +282,15 @@ class KernelWriter:
             lane = self.lane_extents
             self.lane_extents = (extent, lane[1]) if axis == -2 else (lane[0], extent)
 
-    def store(self, x: SSAValue, output: Output) -> None:
-        window = self.domain.window(self.old_result(output), output.place)
-        dims, offsets = self.dims(window), [o if s else 0 for o, s in zip(self.lane_offsets(), window.strides, strict=True)]
-        x = self._repeated(x, self._stored(window))
+    def store(self, x: SSAValue, result: int, window: Window) -> None:
+        dims, offsets = self.dims(window), self._places(window)
         if is_turned(window):
             x, dims, offsets = self.writer.value(tile.TransposeOp(x), "turned"), turned(dims), turned(offsets)
-        self.writer.add(tile.StoreOp(x, self.view(self.outputs[output.result], window.offset, dims), offsets))
+        self.writer.add(tile.StoreOp(x, self.view(self.outputs[result], window.offset, dims), offsets))
 
-    def store_rows(self, x: SSAValue, indices: SSAValue, output: Output) -> None:
-        window = self.domain.window(self.old_result(output), output.place)
-        assert window.entries is not None
-        *points, _, columns = self.dims(window)
-        offsets = [o if s else 0 for o, s in zip(self.lane_offsets(), window.strides, strict=True)]
-        x, indices = self._repeated(x, (True, self._stored(window)[1])), self._repeated(indices, (True, False))
-        into = self.view(self.outputs[output.result], window.offset, [*points, (window.entries[1], window.entries[0]), columns])
-        self.writer.add(tile.StoreRowsOp(x, indices, into, [*offsets[:-2], offsets[-1]]))
-
-    def old_result(self, output: Output) -> SSAValue:
-        """A result of the kernel before loops exist."""
-        last = self.old.body.block.last_op
-        assert last is not None
-        return last.operands[output.result]
-
-    def _stored(self, window: Window) -> tuple[bool, bool]:
-        """Along which axes the lane's part is stored: also those of one element, which other lanes do not have."""
-        rows, columns = (window.follows(axis) or self.domain.sizes[axis] == 1 for axis in (-2, -1))
-        return rows, columns
-
-    def _repeated(self, x: SSAValue, follows: tuple[bool, bool]) -> SSAValue:
-        """A tile as large as the lane's part along the given axes."""
-        wanted = either([self._follows(x), follows])
-        if not self.shape.is_more(self._follows(x), wanted):
-            return x
-        wide = on_chip(self._room(wanted), tensor_type(x).get_element_type(), Space.UB)
-        return self._following(self.writer.value(tile.BroadcastOp(x, self._valid(wanted), wide), "repeated"), wanted)
+    def store_rows(self, x: SSAValue, indices: SSAValue, result: int, window: Window) -> None:
+        into, offsets = self._table(self.outputs[result], window)
+        self.writer.add(tile.StoreRowsOp(x, indices, into, offsets))
 
     def _room(self, follows: Sequence[bool]) -> list[int]:
         return [room if f else 1 for room, f in zip(self.shape.part, follows, strict=True)]
@@ -343,8 +305,6 @@ class KernelWriter:
         assert anchor is not None
         if isinstance(anchor, fused.AttentionOp):
             return self._attention(anchor)
-        if self.shape.splits > 1:
-            return self._sum_of_partials()
         return self.to_lanes(self._loops(0, self.domain.contraction), anchor)
 
     def _attention(self, anchor: fused.AttentionOp) -> SSAValue:
@@ -369,16 +329,9 @@ class KernelWriter:
         """A window of an argument of the kernel."""
         return self.view(self.arguments[argument], offset, dims)
 
-    def _sum_of_partials(self) -> SSAValue:
-        """The parts' products added up in the order of the parts, whatever order they were computed in."""
+    def partial(self, part: int) -> SSAValue:
         type_ = on_chip(self.shape.part, tensor_type(self.partials).get_element_type(), Space.UB)
-        offsets = self.lane_offsets()
-        total: SSAValue | None = None
-        for part in range(self.shape.splits):
-            product = self.writer.value(tile.LoadOp(self.partials, [part, *offsets], self.lane_extents, type_), "partial")
-            total = product if total is None else self.function("add", [total, product], None)
-        assert total is not None
-        return total
+        return self.writer.value(tile.LoadOp(self.partials, [part, *self.lane_offsets()], self.lane_extents, type_), "partial")
 
     def to_lanes(self, result: SSAValue, anchor: Operation) -> SSAValue:
         """The lanes' parts of an accumulator in L0C, in the unified buffer."""

@@ -85,6 +85,12 @@ class Domain:
         """The numbers of all groups that reductions run over."""
         return tuple(i for i, group in enumerate(self.groups) if group.reduced)
 
+    @cached_property
+    def updated(self) -> frozenset[BlockArgument]:
+        """The arguments that some launch of the kernel writes over."""
+        numbers = fused.updated_inputs(self.kernel) if isinstance(self.kernel, FuncOp) else ()
+        return frozenset(self.kernel.body.block.args[number] for number in numbers)
+
     @property
     def outputs(self) -> list[Output]:
         return self.accesses.outputs
