@@ -28,14 +28,11 @@ def _element(value: SSAValue) -> Attribute:
     return tensor_type(value).get_element_type()
 
 
-_VIEWS = (fused.ReshapeOp, fused.TransposeOp, fused.SliceOp, fused.BroadcastOp)
-
-
 def _unrounded(cast: fused.CastOp) -> SSAValue | None:
     """What `cast` widens, before it was rounded, in the same view; `None` if it does not undo a rounding between floats."""
     views: list[Operation] = []
     rounding = cast.x.owner
-    while isinstance(rounding, _VIEWS):
+    while isinstance(rounding, fused.View):
         views.append(rounding)
         rounding = rounding.x.owner
     if not isinstance(rounding, fused.CastOp) or rounding.required is not None:

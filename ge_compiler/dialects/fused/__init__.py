@@ -25,15 +25,16 @@ from ge_compiler.dialects.fused.kernels import (
     kernels,
 )
 from ge_compiler.dialects.fused.launches import LaunchOp, launched_here, launches, launches_of, lives, starts_anew, updated_inputs
-from ge_compiler.dialects.fused.products import AttentionOp, MatmulOp
+from ge_compiler.dialects.fused.products import Anchor, AttentionOp, MatmulOp
 from ge_compiler.dialects.fused.values import BroadcastOp, CastOp, FullOp, IotaOp, ReduceOp
-from ge_compiler.dialects.fused.views import ConcatOp, InsertOp, ReshapeOp, SliceOp, TransposeOp
+from ge_compiler.dialects.fused.views import ConcatOp, InsertOp, ReshapeOp, SliceOp, TransposeOp, View
 from ge_compiler.dialects.reductions import Reduction, ReductionAttr
 
 __all__ = [
     "ELEMENTWISE",
     "FUSED",
     "HOST_OPERATOR",
+    "Anchor",
     "AttentionOp",
     "BroadcastOp",
     "CastOp",
@@ -55,6 +56,7 @@ __all__ = [
     "ScatterOp",
     "SliceOp",
     "TransposeOp",
+    "View",
     "YieldOp",
     "aicore_kernels",
     "engine_of",

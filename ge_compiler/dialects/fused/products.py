@@ -135,3 +135,7 @@ def _verify_mask(op: AttentionOp, scores: tuple[int, ...]) -> None:
         raise VerifyException(f"mask must be boolean or floating, got {mask}")
     if broadcast([mask.get_shape(), scores]) != scores:
         raise VerifyException(f"mask {show(mask.get_shape())} does not broadcast to the scores {show(scores)}")
+
+
+Anchor = MatmulOp | AttentionOp
+"""What the cube computes: a kernel has at most one, around which its loops are made."""

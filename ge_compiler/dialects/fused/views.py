@@ -11,6 +11,7 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, 
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ge_compiler.dialects.fused.values import BroadcastOp
 from ge_compiler.dialects.ge.shapes import show
 from ge_compiler.dialects.types import Tensor, tensor_type, verify_element_types
 
@@ -172,3 +173,7 @@ class InsertOp(IRDLOperation):
         if self.dest.type != self.result.type:
             raise VerifyException(f"result is {self.result.type}, but the destination {self.dest.type}")
         _verify_window(tensor_type(self.dest), tensor_type(self.x), self.offsets.get_values(), self.strides.get_values())
+
+
+View = ReshapeOp | TransposeOp | SliceOp | BroadcastOp
+"""Primitives that only show their operand `x` in another way."""

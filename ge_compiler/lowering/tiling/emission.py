@@ -161,7 +161,7 @@ class _Emission:
     def _operands(self, step: Step) -> list[Needed]:
         """What a step reads from tiles: the anchor brings its own operands, a gather its table."""
         op = step[0]
-        if isinstance(op, fused.MatmulOp | fused.AttentionOp):
+        if isinstance(op, fused.Anchor):
             return []
         needs = self.domain.operands(*step)
         if isinstance(op, fused.FusedElementwiseOp) and (simplified := _scalar_form(op)) is not None:

@@ -52,7 +52,7 @@ class Body:
 
     @cached_property
     def has_anchor(self) -> bool:
-        return any(isinstance(op, fused.MatmulOp | fused.AttentionOp) for op in self.block.ops)
+        return any(isinstance(op, fused.Anchor) for op in self.block.ops)
 
     @cached_property
     def has_reduction(self) -> bool:

@@ -41,7 +41,7 @@ def origin_of(kernel: fused.KernelOp, number: int) -> Origin:
 
 def _weight(kernel: fused.KernelOp) -> Weight:
     ops = list(kernel.body.block.ops)
-    if any(isinstance(op, fused.MatmulOp | fused.AttentionOp) for op in ops):
+    if any(isinstance(op, fused.Anchor) for op in ops):
         return Weight.ANCHOR
     if any(isinstance(op, fused.ReduceOp | fused.ScatterOp | fused.InsertOp) for op in ops):
         return Weight.REDUCTION

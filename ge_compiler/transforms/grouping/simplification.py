@@ -88,12 +88,10 @@ def _drop_unused(block: Block) -> None:
 
 def is_view(block: Block) -> bool:
     """Whether all that a body does is to show an argument in another way."""
-    views = (fused.ReshapeOp, fused.TransposeOp, fused.SliceOp, fused.BroadcastOp)
     *ops, last = block.ops
-    return bool(ops) and len(last.operands) == 1 and all(isinstance(op, views) for op in ops)
+    return bool(ops) and len(last.operands) == 1 and all(isinstance(op, fused.View) for op in ops)
 
 
 def is_light(block: Block) -> bool:
     """Whether a body goes with any other and is cheap to compute again: it has no anchor and no reduction."""
-    heavy = (fused.MatmulOp, fused.AttentionOp, fused.ReduceOp)
-    return not any(isinstance(op, heavy) for op in block.ops)
+    return not any(isinstance(op, fused.Anchor | fused.ReduceOp) for op in block.ops)

@@ -15,7 +15,6 @@ from ge_compiler.dialects.types import tensor_type
 from ge_compiler.transforms.iteration.affine import Access, AffineIndex, Dimension, Role, linear, resolve, unlinear
 
 Kernel = FuncOp | fused.KernelOp
-Anchor = fused.MatmulOp | fused.AttentionOp
 Needed = tuple[SSAValue, Access]
 
 
@@ -241,7 +240,7 @@ class _Analysis:
         entry = AffineIndex.of(self.found.dimension(tensor_type(op.table).get_shape()[0], Role.GATHERED))
         return [(op.table, (entry, *access[rank:])), (op.indices, access[:rank])]
 
-    def _anchored(self, op: Anchor, access: Access) -> list[Needed]:
+    def _anchored(self, op: fused.Anchor, access: Access) -> list[Needed]:
         shape = tensor_type(op.result).get_shape()
         if not all(index.covers(size) for index, size in zip(access, shape, strict=True)) or len(self.found.needed[op.result]) > 1:
             raise NoDomain.because("anchor", op, "must be needed whole and once: its result must not be repeated, sliced or reduced")
@@ -286,7 +285,7 @@ def _parts(result: int, value: SSAValue) -> list[tuple[int, SSAValue, Path]]:
 
 def is_in_memory(value: SSAValue) -> bool:
     """Whether a value is an argument of its kernel, or a view of one."""
-    while isinstance(value.owner, fused.ReshapeOp | fused.TransposeOp | fused.SliceOp | fused.BroadcastOp):
+    while isinstance(value.owner, fused.View):
         value = value.owner.x
     return isinstance(value, BlockArgument)
 

@@ -21,7 +21,7 @@ from xdsl.utils.hints import isa
 from ge_compiler.dialects import fused
 from ge_compiler.dialects.memory import element_bytes
 from ge_compiler.dialects.types import Tensor, tensor_type
-from ge_compiler.transforms.iteration.accesses import Accesses, Anchor, Kernel, Needed, NoDomain, Output, accesses_of, is_in_memory, yielded
+from ge_compiler.transforms.iteration.accesses import Accesses, Kernel, Needed, NoDomain, Output, accesses_of, is_in_memory, yielded
 from ge_compiler.transforms.iteration.affine import Access, AffineIndex, Dimension, Role, linear
 
 
@@ -63,7 +63,7 @@ class Domain:
     """Points of the grid, then loops, then rows and columns."""
     inner: tuple[Group, ...]
     """The anchor's own: what is contracted, and the keys of an attention."""
-    anchor: Anchor | None
+    anchor: fused.Anchor | None
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -184,14 +184,14 @@ def _name(kernel: Kernel) -> str:
     return f"@{kernel.sym_name.data}" if isinstance(kernel, FuncOp) else kernel.op_name.data
 
 
-def _anchor(kernel: Kernel) -> Anchor | None:
-    anchors = [op for op in kernel.body.block.ops if isinstance(op, Anchor)]
+def _anchor(kernel: Kernel) -> fused.Anchor | None:
+    anchors = [op for op in kernel.body.block.ops if isinstance(op, fused.Anchor)]
     if len(anchors) > 1:
         raise NoDomain.because("anchor", anchors[1], "is the second anchor of its kernel; a kernel has one matmul or attention at most")
     return anchors[0] if anchors else None
 
 
-def _check_operands(anchor: Anchor, accesses: Accesses) -> None:
+def _check_operands(anchor: fused.Anchor, accesses: Accesses) -> None:
     """The cube reads its operands from global memory: arguments of the kernel, or views of them."""
     if not accesses.needed.get(anchor.result):
         raise NoDomain.because("anchor", anchor, "is not used by any result of its kernel")
@@ -205,7 +205,7 @@ def _check_operands(anchor: Anchor, accesses: Accesses) -> None:
         )
 
 
-def _reduced(accesses: Accesses, anchor: Anchor | None) -> set[Dimension]:
+def _reduced(accesses: Accesses, anchor: fused.Anchor | None) -> set[Dimension]:
     """The dimensions that reductions run over: the same for all of them."""
     found = [(op, frozenset(dimensions)) for op, dimensions in accesses.reduced]
     if found and anchor is not None:
@@ -216,7 +216,7 @@ def _reduced(accesses: Accesses, anchor: Anchor | None) -> set[Dimension]:
     return set(found[0][1]) if found else set()
 
 
-def _inner_roles(anchor: Anchor | None) -> tuple[Role, ...]:
+def _inner_roles(anchor: fused.Anchor | None) -> tuple[Role, ...]:
     match anchor:
         case None:
             return ()
@@ -226,7 +226,7 @@ def _inner_roles(anchor: Anchor | None) -> tuple[Role, ...]:
             return (Role.CONTRACTED, Role.KEYS)
 
 
-def _single(anchor: Anchor | None, role: Role, groups: list[tuple[Dimension, ...]]) -> Group:
+def _single(anchor: fused.Anchor | None, role: Role, groups: list[tuple[Dimension, ...]]) -> Group:
     assert anchor is not None
     if len(groups) > 1:
         raise NoDomain.because("contraction", anchor, f"has an operand whose {role.value} dimension does not lie in one piece")
@@ -266,7 +266,7 @@ def _bad_strides(domain: Domain) -> NoDomain | None:
     return None
 
 
-def _roles(accesses: Accesses, anchor: Anchor | None) -> dict[Dimension, str]:
+def _roles(accesses: Accesses, anchor: fused.Anchor | None) -> dict[Dimension, str]:
     """What an anchor, or indices that choose rows, make of dimensions: `rows`, `columns` or `batch`."""
     if anchor is not None:
         (access,) = accesses.needed[anchor.result]
@@ -295,7 +295,9 @@ def _grouped(dimensions: list[Dimension], indices: list[AffineIndex], kind: Call
     return groups
 
 
-def _sides(groups: list[Group], accesses: Accesses, roles: dict[Dimension, str], anchor: Anchor | None) -> Iterator[tuple[Group, Group]]:
+def _sides(
+    groups: list[Group], accesses: Accesses, roles: dict[Dimension, str], anchor: fused.Anchor | None
+) -> Iterator[tuple[Group, Group]]:
     """Rows and columns of a tile, the best choice first."""
     if anchor is not None:
         yield from product(_longest_first(groups, roles, "rows"), _longest_first(groups, roles, "columns"))
