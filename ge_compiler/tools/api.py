@@ -279,14 +279,6 @@ def _overwrite(target: Any, array: Array) -> None:
 
 
 def _as_tensor(array: Array, spec: TensorSpec) -> torch.Tensor:
-    import torch
+    from ge_compiler.lowering.from_torch.dtypes import to_torch, with_strides
 
-    from ge_compiler.lowering.from_torch.dtypes import to_torch
-
-    tensor = to_torch(array)
-    if spec.strides is None:
-        return tensor
-    # Along a stride of 0 all elements are one.
-    one = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in spec.strides)
-    shown = tensor[one]
-    return torch.empty_strided(shown.shape, spec.strides, dtype=tensor.dtype).copy_(shown).expand(spec.shape)
+    return to_torch(array) if spec.strides is None else with_strides(to_torch(array), spec.strides)

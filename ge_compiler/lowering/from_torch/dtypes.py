@@ -6,6 +6,8 @@ f64 is an element type of values inside a program only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType, TensorType
@@ -80,3 +82,12 @@ def to_torch(array: Array) -> torch.Tensor:
     is_bf16 = array.dtype == DTYPES["bf16"]
     tensor = torch.from_numpy(array.view(np.uint16) if is_bf16 else array)  # pyright: ignore[reportUnknownMemberType]
     return tensor.view(torch.bfloat16) if is_bf16 else tensor
+
+
+def with_strides(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
+    """`tensor` with the strides of PyTorch's result: models look at them, and take views by them."""
+    if tensor.stride() == tuple(strides):
+        return tensor
+    # Along a stride of 0 all elements are one.
+    shown = tensor[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in strides)]
+    return torch.empty_strided(shown.shape, strides, dtype=tensor.dtype).copy_(shown).expand(tensor.shape)

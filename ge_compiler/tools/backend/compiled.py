@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.verifier import verify_module
-from ge_compiler.lowering.from_torch.dtypes import to_numpy, to_torch
+from ge_compiler.lowering.from_torch.dtypes import to_numpy, to_torch, with_strides
 from ge_compiler.lowering.from_torch.parameters import value_of
 from ge_compiler.runtime.engines import engine_rows
 from ge_compiler.runtime.execute import execute
@@ -61,7 +61,8 @@ class CompiledGraph:
         )
         weights = {symbol: to_numpy(tensor) for symbol, tensor in tensors.items()}
         results = execute(self.module, inputs, weights, check=self.check, host=run_on_host)
-        computed = [_strided(to_torch(y), value_of(node)) for y, node in zip(results, self.graph.computed, strict=True)]
+        tensors_and_likes = zip(map(to_torch, results), map(value_of, self.graph.computed), strict=True)
+        computed = [y if like is None else with_strides(y, like.stride()) for y, like in tensors_and_likes]
         return self.graph.values(arguments, computed)
 
 
@@ -70,10 +71,3 @@ def _check_devices(graph: FunctionalGraph) -> None:
         tensor = value_of(node)
         if tensor is not None and tensor.device.type != "cpu":
             raise CompileError(f"'{name}' is on device '{tensor.device}'; move the model and its inputs to the CPU first")
-
-
-def _strided(tensor: torch.Tensor, like: torch.Tensor | None) -> torch.Tensor:
-    """`tensor` with the strides of `like`: models look at strides, and take views by them."""
-    if like is None or tensor.stride() == like.stride():
-        return tensor
-    return torch.empty_strided(like.shape, like.stride(), dtype=tensor.dtype).copy_(tensor)
