@@ -44,6 +44,20 @@ func.func @main(%q: !q, %k: !k, %v: !v, %m: !m, %r: !r) -> !y {
   func.return %1 : !y
 }
 """
+REDUCTION = """
+func.func @main(%a: tensor<50x3000xf16>, %b: tensor<3000xf16>) -> tensor<50x3000xf16> {
+  %0 = ge.SoftmaxV2 %a {axes = array<i64: 1>} : (tensor<50x3000xf16>) -> tensor<50x3000xf16>
+  %1 = ge.Mul %0, %b : (tensor<50x3000xf16>, tensor<3000xf16>) -> tensor<50x3000xf16>
+  func.return %1 : tensor<50x3000xf16>
+}
+"""
+TURNED = """
+func.func @main(%a: tensor<70x90xf16>, %b: tensor<90xf16>) -> tensor<90x70xf16> {
+  %0 = ge.TransposeD %a {perm = array<i64: 1, 0>} : (tensor<70x90xf16>) -> tensor<90x70xf16>
+  %1 = ge.Exp %0 : (tensor<90x70xf16>) -> tensor<90x70xf16>
+  func.return %1 : tensor<90x70xf16>
+}
+"""
 MATMUL_SCHEDULES: tuple[dict[str, int], ...] = (
     {},
     {"m": 16, "n": 48, "k": 64, "k0": 32, "l1": 3, "l0": 3, "ub": 3},
@@ -58,7 +72,17 @@ ATTENTION_SCHEDULES: tuple[dict[str, int], ...] = (
     {"m": 30, "n": 50, "k0": 16, "l1": 3, "l0": 2, "ub": 2},
     {"m": 100, "n": 100, "k0": 64, "l1": 1, "l0": 2},
 )
+REDUCTION_SCHEDULES: tuple[dict[str, int], ...] = (
+    {},
+    {"n": 512},
+    {"m": 4, "n": 700, "ub": 1},
+    {"m": 6, "n": 3000, "ub": 1},
+    {"n": 96, "ub": 3},
+)
+TURNED_SCHEDULES: tuple[dict[str, int], ...] = ({}, {"m": 8, "n": 16, "ub": 2})
 CASES = [
+    *((REDUCTION, schedule) for schedule in REDUCTION_SCHEDULES),
+    *((TURNED, schedule) for schedule in TURNED_SCHEDULES),
     *((MATMUL, schedule) for schedule in MATMUL_SCHEDULES),
     *((VECTOR, schedule) for schedule in VECTOR_SCHEDULES),
     *((ATTENTION, schedule) for schedule in ATTENTION_SCHEDULES),

@@ -33,6 +33,8 @@ class Held:
     first: int
     last: int
     slots: int = 1
+    loop: tuple[int, int] | None = None
+    """The first and the last step of the loop over chunks that it is made in."""
 
     @property
     def bytes(self) -> int:
@@ -160,6 +162,8 @@ class Recorder:
         self.carried.update(carried)
         updated = body(carried)
         self.step += 1
+        for tile in self.held[len(before) :]:
+            tile.loop = start + 1, self.step
         for tile in before:  # what one trip reads, the next one reads again
             if tile.last > start:
                 tile.last = self.step
@@ -209,8 +213,8 @@ def footprint(domain: Domain, shape: TileShape) -> list[Held]:
     emit(domain, shape, recorder)
     recorder.in_place()
     for held in recorder.held:
-        if held.slots > 1:  # while one slot is used in a block, the others are for its neighbours
-            held.first, held.last = 0, recorder.step
+        if held.slots > 1:  # while one slot is used in a trip, the others are for its neighbours
+            held.first, held.last = held.loop or (0, recorder.step)
     return recorder.held + (of_anchor(domain, shape) if domain.anchor is not None else [])
 
 
