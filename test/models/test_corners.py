@@ -45,6 +45,8 @@ CASES: dict[str, tuple[Callable[..., Tensor], tuple[Any, ...]]] = {
     "table minus its mean": (lambda x: (x - x.mean(0, keepdim=True))[ROWS], (normal(3, 16),)),
     "last of a norm": (lambda x, i: F.layer_norm(x, (16,))[:, i], (normal(2, 5, 16), torch.tensor([4]))),
     "constant table": (lambda i: torch.zeros(5, 6)[i], (ROWS,)),
+    "largest of gathered rows": (lambda x, t, i: (x + t[i]).amax(), (normal(6, 6), normal(9, 6), torch.tensor([8, 0, 3, 3, 1, 2]))),
+    "gathered rows against their sum": (lambda x, i: x[i] - x[i].sum((0, 1)), (normal(9, 40), torch.tensor([8, 0, 3]))),
     "converted table": (lambda x, i: x.half()[i], (normal(20, 16), ROWS)),
     "repeated contraction": (lambda x, y: x.expand(33, 8) @ y, (normal(33, 1), normal(8, 4))),
     "repeated rows": (lambda x: x.repeat(2, 1, 2) @ x.repeat(2, 1, 2).mT, (normal(1, 33, 1),)),

@@ -304,7 +304,8 @@ def _sides(
         return
     columns = _columns(groups, accesses, roles)
     rows = _rows([g for g in groups if g is not columns], roles, columns)
-    yield (Group() if _chosen_apart(accesses, rows) else rows), columns
+    # Lanes share out the rows or the columns, which then are not reduced; a reduced group may also be a loop.
+    yield (Group() if _chosen_apart(accesses, rows) or (rows.reduced and columns.reduced) else rows), columns
 
 
 def _ordered(groups: list[Group], rows: Group, columns: Group) -> tuple[Group, ...]:
