@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 
 from ge_compiler.dialects import LEVELS
-from ge_compiler.dialects.diagnostics import CompileError
-from ge_compiler.tools.commands.shared import Progress, add_compilation_options, program_of_factory, program_of_module
+from ge_compiler.tools.commands.shared import Progress, add_compilation_options, check_writable, program_of_factory, program_of_module
 from ge_compiler.tools.opt.registry import UsageError
 
 
@@ -29,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compiles, writes, reports."""
     if options.output is not None:
-        _check_writable(Path(options.output))
+        _check_output(Path(options.output))
     progress = Progress()
     is_module = options.model.endswith(".mlir")
     stop = options.emit if options.emit is not None and options.output is None else LEVELS[-1]
@@ -59,14 +58,7 @@ def _next_steps(options: argparse.Namespace, is_module: bool) -> str:
     return f"\nwrote {options.output} ({size} bytes)\nnext: gec run {shlex.quote(str(options.output))}{golden}\n"
 
 
-def _check_writable(path: Path) -> None:
-    """Before the work, not after it."""
-    folder = path.parent
-    if path.is_dir():
-        raise CompileError(f"cannot write {path}: Is a directory")
-    if not folder.is_dir():
-        raise CompileError(f"cannot write {path}: there is no folder {folder}")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise CompileError(f"cannot write {path}: Permission denied")
+def _check_output(path: Path) -> None:
+    check_writable(path)
     if path.suffix in (".py", ".mlir", ".safetensors"):
         raise UsageError(f"-o {path} would overwrite a source; name a file that ends in .om")

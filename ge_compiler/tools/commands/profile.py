@@ -7,10 +7,9 @@ import json
 import sys
 from pathlib import Path
 
-from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.tools.api import Program, load
 from ge_compiler.tools.commands.profiling.profile import GRAPH, LAUNCHES, Profile, profile_of, to_json
-from ge_compiler.tools.commands.shared import Progress, add_compilation_options, program_of_factory, program_of_module
+from ge_compiler.tools.commands.shared import Progress, add_compilation_options, check_writable, program_of_factory, program_of_module
 from ge_compiler.tools.opt.registry import UsageError
 
 FORMATS = ("text", "json", "csv")
@@ -74,8 +73,8 @@ def _check(options: argparse.Namespace) -> None:
     for flag, path, ending in (("--trace", options.trace, ".json"), ("--png", options.png, ".png")):
         if path is not None and not path.endswith(ending):
             raise UsageError(f"{flag} {path}: name a file that ends in {ending}")
-        if path is not None and not Path(path).parent.is_dir():
-            raise CompileError(f"cannot write {path}: there is no folder {Path(path).parent}")
+        if path is not None:
+            check_writable(Path(path))
     if options.png is not None:
         from ge_compiler.tools.commands.profiling.picture import check_matplotlib
 

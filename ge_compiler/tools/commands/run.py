@@ -24,7 +24,7 @@ from ge_compiler.tools.commands.factory import Factory
 from ge_compiler.tools.commands.inputs import fit, parse_inputs, random_array
 from ge_compiler.tools.commands.profiling.profile import Profile, profile_of, to_json
 from ge_compiler.tools.commands.profiling.text import profile_text
-from ge_compiler.tools.commands.shared import Progress
+from ge_compiler.tools.commands.shared import Progress, check_writable
 from ge_compiler.tools.commands.table import cosine, figure, plural, table
 from ge_compiler.tools.opt.registry import UsageError
 
@@ -53,11 +53,14 @@ def run(options: argparse.Namespace) -> int:
     """Executes, writes outputs, compares; 3 if the comparison fails."""
     progress = Progress()
     program = load(options.program)
+    _check_outputs(options.output)
     if len(options.output) > len(program.signature.outputs):
         raise UsageError(f"{len(options.output)} times --output, but the program has {plural(len(program.signature.outputs), 'output')}")
     factory = Factory.recorded(program.origin, options.program) if options.golden == "torch" else None
     inputs = inputs_of(program, options.input)
     progress.done(f"loaded {options.program}")
+    # A chip that cannot be timed is told before the results are computed, not in their place.
+    profile = profile_of(options.program, program.module(LEVELS[-1])) if options.time else None
     statistics = Statistics()
     results = program.run(inputs, options.level, statistics, check=options.check, shadow_limit=options.shadow_limit)
     progress.done(f"executed at {options.level or program.levels[-1]}")
@@ -67,7 +70,6 @@ def run(options: argparse.Namespace) -> int:
     for path, array in zip(options.output, results, strict=False):
         _write(Path(path), array)
     metrics = None if factory is None else _compare(program, factory, inputs, results, options.program, progress)
-    profile = profile_of(options.program, program.module(LEVELS[-1])) if options.time else None
     write = _write_json if options.format == "json" else _write_text
     changed = _changed(program, inputs, results)
     write(program, results, changed, statistics, metrics, profile)
@@ -117,9 +119,17 @@ def _changed(program: Program, inputs: Sequence[Array], results: Sequence[Array]
     return [int(np.count_nonzero((old != new) & ((old == old) | (new == new)))) for old, new in zip(before, after, strict=True)]
 
 
+def _check_outputs(paths: Sequence[str]) -> None:
+    """All of them before the work: either every output is written or none."""
+    for path in map(Path, paths):
+        if path.suffix != ".npy":
+            raise CompileError(f"cannot write {path}: outputs are written as .npy files")
+        check_writable(path)
+    if twice := [path for path in paths if list(map(Path, paths)).count(Path(path)) > 1]:
+        raise UsageError(f"--output {twice[0]} is given twice; name a file for each output")
+
+
 def _write(path: Path, array: Array) -> None:
-    if path.suffix != ".npy":
-        raise CompileError(f"cannot write {path}: outputs are written as .npy files")
     is_bf16 = array.dtype.name == "bfloat16"  # which .npy files do not have
     with write_beside(path) as file:
         np.save(file, array.astype(np.float32) if is_bf16 else array)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -85,6 +86,17 @@ def _seed(text: str) -> int:
     if not text.isdecimal() or int(text) >= 1 << 64:
         raise argparse.ArgumentTypeError(f"must be from 0 to 2^64 - 1, got '{text}'")
     return int(text)
+
+
+def check_writable(path: Path) -> None:
+    """Before the work, not after it. Raises `CompileError` where a file cannot be written."""
+    folder = path.parent
+    if path.is_dir():
+        raise CompileError(f"cannot write {path}: Is a directory")
+    if not folder.is_dir():
+        raise CompileError(f"cannot write {path}: there is no folder {folder}")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise CompileError(f"cannot write {path}: Permission denied")
 
 
 def program_of_factory(options: argparse.Namespace, progress: Progress, stop: str = LEVELS[-1]) -> Compiled:

@@ -300,6 +300,8 @@ def test_a_program_without_kernels_takes_no_time(gec: Gec, tiny: str, tmp_path: 
         (("m.om", "--trace-full"), 2, "--trace-full says how --trace FILE.json is written"),
         (("m.om", "--trace", "t.txt"), 2, "--trace t.txt: name a file that ends in .json"),
         (("m.om", "--trace", "none/t.json"), 1, "cannot write none/t.json: there is no folder none"),
+        (("m.om", "--trace", "folder.json"), 1, "cannot write folder.json: Is a directory"),
+        (("m.om", "--png", "folder.png", "--trace", "t.json"), 1, "cannot write folder.png: Is a directory"),
         (("m.om", "--png", "t.jpg"), 2, "--png t.jpg: name a file that ends in .png"),
         (("m.om", "--compare", "m.om", "--format=csv"), 2, "--format=csv lists the launches of one program"),
         (("m.om", "--compare", "none.om"), 1, "cannot read none.om"),
@@ -310,9 +312,12 @@ def test_a_program_without_kernels_takes_no_time(gec: Gec, tiny: str, tmp_path: 
 def test_a_mistake_is_one_message(gec: Gec, tiny: str, tmp_path: Path, arguments: tuple[str, ...], status: int, words: str) -> None:
     table = (Path(__file__).parents[3] / "examples/my_npu.toml").read_text()
     (tmp_path / "untimed.toml").write_text(table)
+    for folder in ("folder.json", "folder.png"):
+        (tmp_path / folder).mkdir()
     before = set(tmp_path.iterdir())
     outcome = gec("profile", *arguments)
     assert (outcome.status, outcome.out) == (status, "")
     assert words in outcome.err
+    assert "timed " not in outcome.err
     assert outcome.err.count("error: ") == 1
     assert set(tmp_path.iterdir()) == before

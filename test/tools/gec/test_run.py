@@ -96,15 +96,36 @@ def test_every_level_can_be_run(level: str, gec: Gec, tiny: str) -> None:
         (("--input", "x=f16[5,23]"), 2, "input 'x' must be x=f16[5,24], got x=f16[5,23]"),
         (("--input", "x=f32[5,24]"), 2, "input 'x' must be x=f16[5,24], got x=f32[5,24]"),
         (("--output", "y.bin"), 1, "cannot write y.bin: outputs are written as .npy files"),
-        (("--output", "none/y.npy"), 1, "cannot write none/y.npy: No such file or directory"),
+        (("--output", "none/y.npy"), 1, "cannot write none/y.npy: there is no folder none"),
+        (("--output", "folder.npy"), 1, "cannot write folder.npy: Is a directory"),
         (("--output", "a.npy", "--output", "b.npy"), 2, "2 times --output, but the program has 1 output"),
     ],
 )
-def test_a_wrong_call_is_one_message(arguments: tuple[str, ...], status: int, words: str, gec: Gec, tiny: str) -> None:
+def test_a_wrong_call_is_one_message(arguments: tuple[str, ...], status: int, words: str, gec: Gec, tiny: str, tmp_path: Path) -> None:
+    (tmp_path / "folder.npy").mkdir()
     outcome = gec("run", tiny, *arguments)
     assert outcome.status == status
     assert words in outcome.err
+    assert "executed" not in outcome.err
     assert outcome.out == ""
+
+
+def test_all_outputs_are_written_or_none(gec: Gec, two: str, tmp_path: Path) -> None:
+    before = set(tmp_path.iterdir())
+    for other, status in (("none/z.npy", 1), ("z.bin", 1), ("./y.npy", 2)):
+        outcome = gec("run", two, "--output", "y.npy", "--output", other)
+        assert (outcome.status, outcome.out, outcome.err.count("error: ")) == (status, "", 1)
+        assert set(tmp_path.iterdir()) == before
+
+
+def test_a_chip_that_cannot_be_timed_is_told_before_the_work(gec: Gec, tmp_path: Path) -> None:
+    (tmp_path / "untimed.toml").write_text((Path(__file__).parents[3] / "examples/my_npu.toml").read_text())
+    assert gec("compile", "models.py:Tiny", "--input", "x=f16[5,24]", "--target", "untimed.toml", "-o", "m.om").status == 0
+    outcome = gec("run", "m.om", "--time", "--output", "y.npy")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert "cannot be timed: its table has no [timing]" in outcome.err
+    assert "executed" not in outcome.err
+    assert not (tmp_path / "y.npy").exists()
 
 
 def test_a_changed_factory_is_told(gec: Gec, tiny: str, tmp_path: Path) -> None:
