@@ -49,7 +49,7 @@ def instruction(target: NpuTarget, text: str, with_latency: bool, misses: int = 
     (op,) = [op for op in module.walk() if isinstance(op, npu.InstructionOp)]
     cost = cost_of(op, [buffer_type(value).get_shape() for value in (*op.reads(), op.writes())], target)
     rate = timing_of(target).shared_rate
-    held = cost.occupied(Shares(rate("hbm.read"), rate("hbm.mixed"), rate("l2.total")), Fraction(misses))
+    held = cost.occupied(Shares(*(float(rate(key)) for key in ("hbm.read", "hbm.mixed", "l2.total"))), misses)
     return (held + (cost.fill + cost.latency if with_latency else 0)) / TICKS
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import ceil
 
 from xdsl.dialects.builtin import MemRefType, NoneAttr, StridedLayoutAttr
@@ -22,6 +21,9 @@ from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.target_timing import Timing
 from ge_compiler.dialects.types import buffer_type
 
+_ROUNDING = 2**-20
+"""Ticks: more than a quotient of floats is off by, so that what is a whole number stays one."""
+
 REPEAT_BYTES = 256
 """What the vector unit works on at a time."""
 
@@ -33,11 +35,11 @@ Extents = Sequence[int]
 class Shares:
     """Bytes per tick that one move may take of what all cores share."""
 
-    hbm_read: Fraction
-    hbm_write: Fraction
-    l2: Fraction
+    hbm_read: float
+    hbm_write: float
+    l2: float
 
-    def among(self, part: Fraction) -> Shares:
+    def among(self, part: float) -> Shares:
         """The shares where only a part of those that these are for take some."""
         return Shares(self.hbm_read / part, self.hbm_write / part, self.l2 / part)
 
@@ -45,7 +47,7 @@ class Shares:
         """The shares halfway to others."""
         return Shares((self.hbm_read + other.hbm_read) / 2, (self.hbm_write + other.hbm_write) / 2, (self.l2 + other.l2) / 2)
 
-    def with_hbm(self, factor: Fraction) -> Shares:
+    def with_hbm(self, factor: float) -> Shares:
         """The shares if HBM were `factor` times as fast."""
         return Shares(self.hbm_read * factor, self.hbm_write * factor, self.l2)
 
@@ -56,11 +58,11 @@ class Traffic:
 
     bytes: int
     writes: bool
-    rate: Fraction
+    rate: float
     """Bytes per tick that the core's own path takes."""
     least: int
     """Ticks that its rows take, however fast the memory is."""
-    lines: Fraction = Fraction(1)
+    lines: float = 1.0
     """Lines of L2 that its rows touch over those that they would fill if they started on lines; the time grows with it."""
 
 
@@ -73,14 +75,14 @@ class Cost:
     latency: int
     traffic: Traffic | None = None
 
-    def occupied(self, shares: Shares, misses: Fraction) -> int:
+    def occupied(self, shares: Shares, misses: float) -> int:
         """Ticks that the pipe is held, where that part of the bytes is not in L2."""
         if self.traffic is None:
             return self.occupancy
         t = self.traffic
         on_chip, off_chip = min(t.rate, shares.l2), min(t.rate, shares.hbm_write if t.writes else shares.hbm_read)
         moved = t.bytes * ((1 - misses) / on_chip + misses / off_chip)
-        return self.occupancy + ceil(max(Fraction(t.least), moved) * t.lines)
+        return self.occupancy + ceil(max(t.least, moved) * t.lines - _ROUNDING)
 
 
 def cost_of(op: npu.InstructionOp, extents: Sequence[Extents], target: NpuTarget) -> Cost:
@@ -157,8 +159,8 @@ def _bursts(key: str, rows: int, row_bytes: int, unaligned: bool, there: SSAValu
     if mem_of(there.type).space is not Space.GM:
         return Cost(0, fixed + max(rows * row, ceil(moved / rate)), latency)
     line = timing.value("l2.line", "bytes")
-    lines = (1 + row_bytes / line) / ceil(row_bytes / line) if unaligned else Fraction(1)
-    return Cost(0, fixed, latency, Traffic(moved, writes, rate, rows * row, lines))
+    lines = float((1 + row_bytes / line) / ceil(row_bytes / line)) if unaligned else 1.0
+    return Cost(0, fixed, latency, Traffic(moved, writes, float(rate), rows * row, lines))
 
 
 def _is_unaligned(value: SSAValue) -> bool:

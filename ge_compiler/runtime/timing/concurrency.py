@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import NamedTuple
 
 from ge_compiler.dialects.instruction_costs import Shares
+from ge_compiler.runtime.timing.program import INSTRUCTION
 from ge_compiler.runtime.timing.scoreboard import Board, Event
 
 _GRAIN = 1 << 16
@@ -29,14 +29,18 @@ class Move(NamedTuple):
 
 def steady(board: Board) -> tuple[Sequence[Event], int | None]:
     """The instructions of one period of the longest loop that was jumped over, and its ticks; all of them, if there is none."""
-    assert board.events is not None
+    events = board.events or []
     longest = max(board.jumps, key=lambda jump: jump.period * jump.periods, default=None)
     if longest is None:
-        return board.events, None
+        return _instructions(events), None
     # Each pipe is somewhere else in the loop when the core jumps: the last period of each.
-    before = board.events[: longest.events]
-    last = {(core, pipe): end for core, pipe, _, _, end in before}
-    return [event for event in before if event[4] > last[event[0], event[1]] - longest.period], longest.period
+    before = _instructions(events[: longest.events])
+    last = {(event.core, event.item[1]): event.end for event in before}
+    return [event for event in before if event.end > last[event.core, event.item[1]] - longest.period], longest.period
+
+
+def _instructions(events: Sequence[Event]) -> list[Event]:
+    return [event for event in events if event.item[0] == INSTRUCTION]
 
 
 def mean_shares(moves: Sequence[Move], period: int | None, budget: Shares) -> dict[int, Shares]:
@@ -59,10 +63,10 @@ def mean_shares(moves: Sequence[Move], period: int | None, budget: Shares) -> di
 
 
 def _add(got: dict[int, list[float]], active: Sequence[Move], ticks: int, budget: Shares) -> None:
-    hbm = _even(active, [move.hbm * move.lanes for move in active], float(budget.hbm_write))
+    hbm = _even(active, [move.hbm * move.lanes for move in active], budget.hbm_write)
     reading = sum(rate * move.hbm * move.lanes for rate, move in zip(hbm, active, strict=True) if not move.writes)
-    slower = min(1.0, float(budget.hbm_read) / reading) if reading else 1.0
-    l2 = _even(active, [move.l2 * move.lanes for move in active], float(budget.l2))
+    slower = min(1.0, budget.hbm_read / reading) if reading else 1.0
+    l2 = _even(active, [move.l2 * move.lanes for move in active], budget.l2)
     for move, from_hbm, from_l2 in zip(active, hbm, l2, strict=True):
         sums = got[move.work]
         sums[0] += ticks * move.hbm * from_hbm * (1.0 if move.writes else slower)
@@ -88,8 +92,8 @@ def _shares(sums: Sequence[float], budget: Shares) -> Shares:
     return Shares(budget.hbm_read if hbm is None else hbm, budget.hbm_write if hbm is None else hbm, l2)
 
 
-def rounded(value: float | Fraction) -> Fraction:
-    return Fraction(max(1, round(value * _GRAIN)), _GRAIN)
+def rounded(value: float) -> float:
+    return max(1, round(value * _GRAIN)) / _GRAIN
 
 
 def _within(move: Move, period: int | None) -> list[Move]:

@@ -101,7 +101,7 @@ def _bodies(body: Body, seen: set[Body]) -> Iterator[Body]:
 
 def _relabelled(cluster: Cluster, stream: Stream, body: Body, known: dict[Body, Body]) -> Body:
     if body not in known:
-        known[body] = Body(tuple(_labelled(cluster, stream, item, known) for item in body.items), body.length)
+        known[body] = Body(tuple(_labelled(cluster, stream, item, known) for item in body.items), body.length, body.scalar)
     return known[body]
 
 

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ge_compiler.dialects import npu, tile
+from ge_compiler.dialects import npu
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.index_list import join_index_list
 from ge_compiler.dialects.types import buffer_type
@@ -158,8 +158,3 @@ def _extents(op: Operation, value: SSAValue) -> tuple[Extent, ...]:
 def _yielded(blocks: Sequence[Block]) -> list[SSAValue]:
     last = blocks[0].last_op if blocks else None
     return list(last.operands) if isinstance(last, scf.YieldOp) else []
-
-
-def contains_grid(kernel: FuncOp) -> bool:
-    """Whether a kernel divides its work among cores."""
-    return any(isinstance(op, tile.GridOp) for op in kernel.walk())

@@ -74,12 +74,15 @@ class Folding:
             return
         if sparse and (frame.visits & (frame.visits - 1) == 0 or frame.visits == _ANCHORS + _SPARSE):
             frame.history.clear()
-        key = _state(board, core, frame)
+        alone = self._is_alone(board, frame.body)
+        for c in (core,) if alone else board.cores:
+            c.catch_up()
+        key = tuple(_own_state(board, core)) if alone else _state(board, core, frame)
         found = frame.history.get(key)
         if found is None:
             if not (sparse and frame.history):
                 frame.history[key] = _anchor(board, core)
-        elif _jump(board, core, found):
+        elif _jump(board, core, found, alone):
             frame.history.clear()
             frame.seen = ()
 
@@ -232,27 +235,31 @@ def _state(board: Board, core: Core, frame: Frame) -> tuple[Any, ...]:
     return tuple(key)
 
 
-def _jump(board: Board, core: Core, anchor: _Anchor) -> bool:
-    moved = [c for c in board.cores if c.executed != anchor.executed[c.number]]
+def _jump(board: Board, core: Core, anchor: _Anchor, alone: bool) -> bool:
+    """Moves all cores ahead that did something since the state was first seen, or one that is alone in what it does."""
+    moved = [core] if alone else [c for c in board.cores if c.executed != anchor.executed[c.number]]
     steps = [_steps(c, anchor.iterations[c.number]) for c in moved]
     if any(step is None for step in steps):
         return False
     period = core.time - anchor.time
     loops = [step for step in steps if step is not None]
-    count = min((frame.count - 1 - frame.iteration) // done for frame, done in loops)
+    # The loop whose iteration has just ended may be through, unless its end is of interest; others are in the midst of an iteration.
+    last = core.frames[-1] if board.events is None else None
+    count = min((frame.count - (frame is not last) - frame.iteration) // done for frame, done in loops)
     if board.until is not None:
         ahead = board.until - max(time for c in moved for time in (c.time, *c.free))
         count = min(count, ahead // max(1, period) - 1)
     if count <= 0:
         return False
-    own = loops[moved.index(core)]
-    board.jumps.append(Jump(core.number, own[0].body, core.time, period, own[1], count, len(board.events or ())))
+    own, done = loops[moved.index(core)]
+    numbers, events = tuple(c.number for c in moved), len(board.events or ())
+    board.jumps.append(Jump(core.number, own.body, core.time, period, done, count, numbers, own.iteration, events))
     for (frame, done), c in zip(loops, moved, strict=True):
         frame.iteration += count * done
         _shift(c, count * period, count, anchor.busy[c.number])
-    for number, tokens in enumerate(board.tokens):
-        if tokens and board.cores[board.cluster.channels[number].receiver] in moved:
-            board.tokens[number] = deque(t + count * period for t in tokens)
+    for number, channel in enumerate(board.cluster.channels):
+        if board.tokens[number] and board.cores[channel.receiver] in moved and not (alone and channel.across):
+            board.tokens[number] = deque(t + count * period for t in board.tokens[number])
     return True
 
 

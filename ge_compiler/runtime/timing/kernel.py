@@ -41,7 +41,7 @@ class KernelTime:
     program: KernelProgram = field(repr=False)
     traffic: Traffic = field(repr=False)
     outcome: Outcome = field(repr=False)
-    _again: Callable[[Fraction], int] = field(repr=False)
+    _again: Callable[[float], int] = field(repr=False)
     record: Callable[[Maker], list[Board]] = field(repr=False)
     """Runs a cluster of each kind again, in the order of the program's, on boards that the given function makes."""
 
@@ -127,7 +127,7 @@ class KernelTime:
     @functools.cached_property
     def sensitivity(self) -> float:
         """By how many percent the time falls if HBM gets one percent faster."""
-        faster = self._again(Fraction(101, 100))
+        faster = self._again(1.01)
         return 100 * (self.ticks - faster) / self.ticks
 
 
@@ -140,52 +140,62 @@ def _by_resource(path: CriticalPath) -> dict[tuple[str, str], int]:
     return found or {("scalar", "scalar"): 0}
 
 
-_KNOWN: dict[tuple[str, int, frozenset[int]], tuple[NpuTarget, KernelTime]] = {}
-_PROGRAMS: dict[tuple[str, int], tuple[NpuTarget, KernelProgram]] = {}
+@dataclass(eq=False)
+class KernelTimes:
+    """A kernel as the cores of a target run it, and its times by what is in L2 when it starts."""
+
+    target: NpuTarget
+    program: KernelProgram
+    sizes: tuple[int, ...]
+    """Bytes of each argument."""
+    _known: dict[frozenset[int], KernelTime] = field(default_factory=dict[frozenset[int], KernelTime])
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no core has anything to do, as for tensors without elements."""
+        return not self.program.clusters
+
+    def time(self, resident: Collection[int]) -> KernelTime:
+        """The time where the arguments in `resident` are in L2."""
+        key = frozenset(resident)
+        if key not in self._known:
+            self._known[key] = self._time(key)
+        return self._known[key]
+
+    def _time(self, resident: frozenset[int]) -> KernelTime:
+        timing, program = self.target.timing, self.program
+        assert timing is not None
+        traffic = traffic_of(program, self.sizes, timing, resident)
+        sharing = Sharing(program, timing, traffic)
+        outcome = sharing.run()
+        again, record = functools.partial(sharing.with_hbm, outcome), functools.partial(sharing.recorded, outcome)
+        return KernelTime(program.name, timing, program, traffic, outcome, again, record)
+
+
+_KNOWN: dict[tuple[str, int], KernelTimes] = {}
 _KEPT = 512
+
+
+def times_of(kernel: FuncOp, target: NpuTarget) -> KernelTimes:
+    """The times of `kernel`, a function of instructions, on `target`, kept by the text of the kernel. Raises as `time_kernel` does."""
+    stream = StringIO()
+    Printer(stream).print_op(kernel)
+    key = (stream.getvalue(), id(target))
+    if key not in _KNOWN or _KNOWN[key].target is not target:
+        if len(_KNOWN) >= _KEPT:
+            _KNOWN.clear()
+        _KNOWN[key] = KernelTimes(target, read_kernel(kernel, target), tensor_bytes(kernel))
+    return _KNOWN[key]
 
 
 def time_kernel(kernel: FuncOp, target: NpuTarget, resident: Collection[int] = ()) -> KernelTime:
     """
     The time of `kernel`, a function of instructions, on `target`; the arguments in `resident` are in L2 when it starts.
 
-    Needs no data and executes nothing. Kept by the text of the kernel. Raises `CompileError` where the target's table lacks a constant,
-    where an extent is not known without data, and for flags that never come.
+    Needs no data and executes nothing. Raises `CompileError` where the target's table lacks a constant, where an extent is not known
+    without data, and for flags that never come.
     """
-    text = _text(kernel)
-    key = (text, id(target), frozenset(resident))
-    if key in _KNOWN and _KNOWN[key][0] is target:
-        return _KNOWN[key][1]
-    program = _program(kernel, target, text)
-    if target.timing is None or not program.clusters:
+    times = times_of(kernel, target)
+    if target.timing is None or times.is_idle:
         raise CompileError.at(kernel, f"@{kernel.sym_name.data} has no instructions to time")
-    timing, sizes = target.timing, tensor_bytes(kernel)
-    traffic = traffic_of(program, sizes, timing, frozenset(resident))
-    sharing = Sharing(program, timing, traffic)
-    outcome = sharing.run()
-    again, record = functools.partial(sharing.with_hbm, outcome), functools.partial(sharing.recorded, outcome)
-    found = KernelTime(program.name, timing, program, traffic, outcome, again, record)
-    if len(_KNOWN) >= _KEPT:
-        _KNOWN.clear()
-    _KNOWN[key] = (target, found)
-    return found
-
-
-def is_idle(kernel: FuncOp, target: NpuTarget) -> bool:
-    """Whether no core has anything to do for a kernel, as for tensors without elements."""
-    return not _program(kernel, target, _text(kernel)).clusters
-
-
-def _program(kernel: FuncOp, target: NpuTarget, text: str) -> KernelProgram:
-    key = (text, id(target))
-    if key not in _PROGRAMS or _PROGRAMS[key][0] is not target:
-        if len(_PROGRAMS) >= _KEPT:
-            _PROGRAMS.clear()
-        _PROGRAMS[key] = (target, read_kernel(kernel, target))
-    return _PROGRAMS[key][1]
-
-
-def _text(kernel: FuncOp) -> str:
-    stream = StringIO()
-    Printer(stream).print_op(kernel)
-    return stream.getvalue()
+    return times.time(resident)

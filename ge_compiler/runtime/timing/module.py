@@ -15,7 +15,7 @@ from ge_compiler.dialects.memory import bytes_of
 from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.dialects.target_timing import Timing
 from ge_compiler.dialects.types import buffer_type
-from ge_compiler.runtime.timing.kernel import KernelTime, is_idle, time_kernel
+from ge_compiler.runtime.timing.kernel import KernelTime, KernelTimes, times_of
 
 IDLE = "idle"
 """Stands for an engine where a launch has nothing to do."""
@@ -104,8 +104,7 @@ def time_module(module: ModuleOp, target: NpuTarget | None = None) -> ModuleTime
         )
     cache = _Cache(int(target.timing.value("l2.size", "bytes")))
     launches, untimed = list[LaunchTime](), Counter[str]()
-    known: dict[tuple[str, frozenset[int]], KernelTime] = {}
-    idle: dict[str, bool] = {}
+    kernels: dict[str, KernelTimes] = {}
     for op in fused.launches(module):
         if op.engine.data is not fused.Engine.AICORE:
             untimed[op.engine.data.value] += 1
@@ -113,17 +112,14 @@ def time_module(module: ModuleOp, target: NpuTarget | None = None) -> ModuleTime
         kernel = op.kernel()
         if kernel is None:
             raise CompileError.at(op, f"launches @{op.kernel_name}, which the module does not have")
-        if op.kernel_name not in idle:
-            idle[op.kernel_name] = is_idle(kernel, target)
-        if idle[op.kernel_name]:
+        if op.kernel_name not in kernels:
+            kernels[op.kernel_name] = times_of(kernel, target)
+        times, values = kernels[op.kernel_name], [*op.inputs, *op.destinations]
+        if times.is_idle:
             untimed[IDLE] += 1
             continue
-        values = [*op.inputs, *op.destinations]
-        key = (op.kernel_name, frozenset(cache.held(values)))
-        if key not in known:
-            known[key] = time_kernel(kernel, target, key[1])
+        launches.append(LaunchTime(_name(op), _operators(op), op.location, times.time(cache.held(values)), op))
         cache.touch(values)
-        launches.append(LaunchTime(_name(op), _operators(op), op.location, known[key], op))
     return ModuleTime(target.name, target.timing, tuple(launches), dict(untimed))
 
 

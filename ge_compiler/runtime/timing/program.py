@@ -33,6 +33,8 @@ class Body:
     items: tuple[Item, ...]
     length: int
     """How many items it executes, loops run out."""
+    scalar: int
+    """Ticks that the scalar unit takes to hand them out."""
 
 
 @dataclass(eq=False, slots=True)
@@ -41,6 +43,10 @@ class Loop:
 
     count: int
     body: Body
+
+
+_SHORT = 64
+"""Loops of at most so many items are written out: entering them would take longer."""
 
 
 @dataclass
@@ -54,18 +60,18 @@ class Pool:
         key = tuple(items)
         found = self._bodies.get(key)
         if found is None:
-            found = self._bodies[key] = Body(key, sum(_length(item) for item in key))
+            found = self._bodies[key] = Body(key, sum(map(_length, key)), sum(map(_scalar, key)))
         return found
 
     def loop(self, count: int, body: Body) -> list[Item]:
-        """The items of a loop: nothing where nothing is done, the body's own where it runs once."""
+        """The items of a loop: nothing where nothing is done, the body's own where it is short."""
         if count <= 0 or not body.items:
             return []
-        if count == 1:
-            return list(body.items)
         if len(body.items) == 1 and body.items[0][0] == LOOP:
             inner: Loop = body.items[0][1]
             count, body = count * inner.count, inner.body
+        if count == 1 or count * body.length <= _SHORT:
+            return list(body.items) * count
         found = self._loops.get((count, body))
         if found is None:
             found = self._loops[count, body] = Loop(count, body)
@@ -89,6 +95,12 @@ class Pool:
 
 def _length(item: Item) -> int:
     return item[1].count * item[1].body.length if item[0] == LOOP else 1
+
+
+def _scalar(item: Item) -> int:
+    if item[0] == LOOP:
+        return item[1].count * item[1].body.scalar
+    return item[2] if item[0] <= BARRIER else item[1] if item[0] == SCALAR else 0
 
 
 _LONGEST_PERIOD = 64

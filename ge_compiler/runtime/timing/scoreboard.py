@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.runtime.timing.program import BARRIER, INSTRUCTION, LOOP, SCALAR, SET, WAIT, Body, Cluster, Item, Stream
@@ -24,8 +24,13 @@ Costs = Sequence[tuple[int, int, int]]
 """Fill, occupancy and latency of each work."""
 
 
-Event = tuple[int, int, int, int, int]
-"""An instruction that was evaluated: core, pipe, work, start, end."""
+class Event(NamedTuple):
+    """An item that a pipe took up: an instruction from when it held the pipe, another one from when the pipe was free for it."""
+
+    core: int
+    item: Item
+    start: int
+    end: int
 
 
 class Frame:
@@ -57,12 +62,22 @@ class Core:
         """Items that have been issued, with the time, but wait for a token that is not there yet, or stand behind one that does."""
         self.executed = 0
         self.paused = False
-        self.entered: Frame | None = None
 
     @property
     def end(self) -> int:
         """When everything so far is complete."""
         return max(self.time, *self.done, *self.head)
+
+    def catch_up(self) -> None:
+        """
+        Counts an issue time that lies far back as later, where that changes nothing.
+
+        Pipes take up items when those before them are, at `head` or later. While all that is still to be handed out takes less than is left
+        until then, it does not matter when the scalar unit began.
+        """
+        least = min(self.head) - self.stream.body.scalar
+        if least > self.time and not self.waits:
+            self.time = least
 
     @property
     def waits(self) -> bool:
@@ -73,31 +88,42 @@ class Core:
         """Runs as far as tokens, queues, a pause or a barrier of all cores allow; whether it got anywhere."""
         start, frames = self.executed, self.frames
         self.paused = False
-        if any(self.deferred):
-            self._take_up(board)
+        for waiting in self.deferred:
+            while waiting and self._issue(board, (waiting[0][0],), 0, waiting[0][1]):
+                waiting.popleft()
         while frames:
             frame = frames[-1]
+            frame.at = self._issue(board, frame.items, frame.at)
             if frame.at == len(frame.items):
                 self._end_of_body(board, frame)
-                continue
-            item = frame.items[frame.at]
-            if not self.step(board, item):
+            elif not self._step(board, frame, frame.items[frame.at]):
                 break
-            if board.trace is not None:
-                board.trace.append((self.number, item))
-            frame.at += 1
-            self.executed += 1
-            if self.entered is not None:
-                frames.append(self.entered)
-                self.entered = None
         return self.executed != start
 
-    def _take_up(self, board: Board) -> None:
-        """Lets every pipe go on with what it could not take up before."""
-        for waiting in self.deferred:
-            while waiting and self._execute(board, *waiting[0]):
-                waiting.popleft()
-                self.executed += 1
+    def _step(self, board: Board, frame: Frame, item: Item) -> bool:
+        """Goes into a loop or over a barrier of all pipes, or puts an item off; not if it has to wait."""
+        if item[0] == LOOP:
+            entered = Frame(item[1].body, item[1].count)
+            if board.folding is None or not board.folding.enter(board, self, entered):
+                self.frames.append(entered)
+        elif not (self._put_off(board, item) if item[0] <= BARRIER else self._barrier(board, item[0])):
+            return False
+        if board.trace is not None:
+            board.trace.append((self.number, item))
+        frame.at += 1
+        self.executed += 1
+        return True
+
+    def _put_off(self, board: Board, item: Item) -> bool:
+        """Issues an item that its pipe cannot take up yet; not if its queue is full or something else comes first."""
+        pipe: int = item[1]
+        waiting = self.deferred[pipe]
+        if len(waiting) == self.depth or (not waiting and (self.paused or not board.defers)):
+            return False
+        self.time = max(self.time, self.queues[pipe][len(waiting)]) + item[2]
+        waiting.append((item, self.time))
+        board.defers = False
+        return True
 
     def _end_of_body(self, board: Board, frame: Frame) -> None:
         frame.iteration += 1
@@ -105,90 +131,87 @@ class Core:
             frame.at = 0
             if board.folding is not None:
                 board.folding.iteration(board, self, frame)
-            return
-        self.frames.pop()
-        if board.folding is not None and frame.entry is not None:
-            board.folding.leave(board, self, frame)
+        if frame.iteration == frame.count:
+            self.frames.pop()
+            if board.folding is not None and frame.entry is not None:
+                board.folding.leave(board, self, frame)
 
-    def step(self, board: Board, item: Item) -> bool:
-        """Issues an item; not if its queue is full or all pipes of all cores have to come first."""
-        kind = item[0]
-        if kind <= BARRIER:
+    def _issue(self, board: Board, items: Sequence[Item], at: int, due: int | None = None) -> int:
+        """
+        Issues items from `at` on and lets their pipes take them up, as far as that goes; where it stopped.
+
+        `due` is when an item that was put off had been issued.
+        """
+        # Nearly all time that timing takes is spent here: names are local, maxima written out, and one loop does what functions could.
+        costs, tokens, events, until = board.costs, board.tokens, board.events, board.until
+        heads, frees, dones, busy, queues = self.head, self.free, self.done, self.busy, self.queues
+        first, time, waits = at, self.time, due is None and self.waits
+        for item in items[at:] if at else items:
+            kind: int = item[0]
+            if kind > BARRIER:
+                if kind != SCALAR:
+                    break
+                time = time + item[1]
+                at += 1
+                continue
             pipe: int = item[1]
-            waiting = self.deferred[pipe]
-            if len(waiting) == self.depth:
-                return False
-            time = self.queues[pipe][len(waiting)]
-            time = (self.time if self.time > time else time) + item[2]
-            if waiting or not self._execute(board, item, time):
-                if not waiting and (self.paused or not board.defers):
-                    return False
-                waiting.append((item, time))
-                board.defers = False
-            self.time = time
-        elif kind == SCALAR:
-            self.time += item[1]
-        elif kind == LOOP:
-            self.entered = Frame(item[1].body, item[1].count)
-            if board.folding is not None and board.folding.enter(board, self, self.entered):
-                self.entered = None
-        else:
-            return self._barrier(board, kind)
-        return True
-
-    def _execute(self, board: Board, item: Item, issued: int) -> bool:
-        """Lets a pipe take up an item that was issued at a time; not if it has to wait for something that is not known yet."""
-        return self._instruction(board, item, issued) if item[0] == INSTRUCTION else self._order(board, item, issued)
-
-    # Here maxima are written out: calls would take most of the time.
-
-    def _instruction(self, board: Board, item: Item, issued: int) -> bool:
-        pipe: int = item[1]
-        free, head = self.free[pipe], self.head[pipe]
-        if board.until is not None and free >= board.until:
-            self.paused = True
-            return False
-        work: int = item[3]
-        fill, occupancy, latency = board.costs[work]
-        arrival = issued if issued > head else head
-        self.head[pipe] = head = free if free > arrival else arrival
-        self.queues[pipe].append(head)
-        arrival += fill
-        self.free[pipe] = end = (free if free > arrival else arrival) + occupancy
-        if board.events is not None:
-            board.events.append((self.number, pipe, work, int(end) - occupancy, int(end)))
-        end += latency
-        if end > self.done[pipe]:
-            self.done[pipe] = end
-        self.busy[pipe] += occupancy
-        return True
-
-    def _order(self, board: Board, item: Item, issued: int) -> bool:
-        kind: int = item[0]
-        pipe: int = item[1]
-        head = self.head[pipe]
-        if issued > head:
-            head = issued
-        if kind == WAIT:
-            channels: tuple[int, ...] = item[3]
-            for channel in channels:
-                if not board.tokens[channel]:
-                    return False
-            for channel in channels:
-                token = board.tokens[channel].popleft()
-                if token > head:
-                    head = token
-        else:
-            done = self.done[pipe] if self.done[pipe] > head else head
-            if kind == SET:
-                given: tuple[int, ...] = item[3]
-                for channel in given:
-                    board.tokens[channel].append(done + item[4])
+            if waits and self.deferred[pipe]:
+                break
+            queue, head, free = queues[pipe], heads[pipe], frees[pipe]
+            if due is None:
+                issued = queue[0]
+                issued = (time if time > issued else issued) + item[2]
             else:
-                head = done
-        self.head[pipe] = head
-        self.queues[pipe].append(head)
-        return True
+                issued = due
+            if issued > head:
+                head = issued
+            if kind == INSTRUCTION:
+                if until is not None and free >= until:
+                    self.paused = True
+                    break
+                work: int = item[3]
+                fill, occupancy, latency = costs[work]
+                arrival = head + fill
+                if free > head:
+                    head = free
+                end = (free if free > arrival else arrival) + occupancy
+                frees[pipe] = end
+                busy[pipe] += occupancy
+                if events is not None:
+                    events.append(Event(self.number, item, end - occupancy, end))
+                end = end + latency
+                if end > dones[pipe]:
+                    dones[pipe] = end
+            else:
+                start = head
+                channels: tuple[int, ...] = () if kind == BARRIER else item[3]
+                if kind == SET:
+                    done = dones[pipe]
+                    if head > done:
+                        done = head
+                    for channel in channels:
+                        tokens[channel].append(done + item[4])
+                elif kind == WAIT:
+                    if not all(map(tokens.__getitem__, channels)):
+                        break
+                    for channel in channels:
+                        token = tokens[channel].popleft()
+                        if token > head:
+                            head = token
+                elif dones[pipe] > head:
+                    head = dones[pipe]
+                if events is not None:
+                    events.append(Event(self.number, item, max(start, free), head))
+            heads[pipe] = head
+            queue.append(head)
+            if due is None:
+                time = issued
+            at += 1
+        self.time = time
+        self.executed += at - first
+        if board.trace is not None and due is None:
+            board.trace += [(self.number, item) for item in items[first:at]]
+        return at
 
     def _barrier(self, board: Board, kind: int) -> bool:
         if kind in board.held or self.waits:
@@ -230,7 +253,7 @@ class Board:
     defers: bool = False
     """Whether a wait for a token that is not there may be put off: when no core gets anywhere otherwise."""
     events: list[Event] | None = None
-    """The instructions that were evaluated, if asked for."""
+    """What pipes took up, one by one, if asked for."""
     trace: list[tuple[int, Item]] | None = None
     """The items that were issued, each with the number of its core, while somebody asks for them."""
     jumps: list[Jump] = field(default_factory=list["Jump"])
@@ -312,5 +335,9 @@ class Jump:
     iterations: int
     """In a period."""
     periods: int
+    moved: tuple[int, ...] = ()
+    """The cores that went on."""
+    first: int = 0
+    """The first of the iterations that were not evaluated, counted from 0."""
     events: int = 0
     """How many events came before."""

@@ -25,7 +25,7 @@ from ge_compiler.runtime.timing.traffic import Traffic
 _ROUNDS, _UNDAMPED = 6, 2
 _TOGETHER = Fraction(49, 50)
 """Clusters with at least this part of the most work finish with those that have the most."""
-_OFTEN = Fraction(3, 20)
+_OFTEN = 0.15
 """Two pipes that move bytes for more than this part of the time are looked at together, others one by one."""
 _FEW = 8
 """One in so many clusters that are through are enough to end a phase."""
@@ -33,6 +33,10 @@ _FEW = 8
 
 Maker = Callable[[Cluster, Costs, int], Board]
 """Makes the board on which a cluster runs, from its costs and the depth of its queues."""
+
+
+Flow = tuple[float, float, frozenset[int]]
+"""A pipe that moves bytes: the parts of the time in which it takes them from HBM and from L2, and its works."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +71,14 @@ class Sharing:
     timing: Timing
     traffic: Traffic
     _counts: dict[Body, Counter[int]] = field(default_factory=dict[Body, Counter[int]], init=False)
+    _misses: tuple[float, ...] = field(init=False)
+    """For each work, the part of its bytes that is not in L2."""
     _watched: set[Cluster] = field(default_factory=set[Cluster], init=False)
     """Clusters whose pipes move bytes at the same time, so that their instructions are of interest."""
     _known: list[tuple[Costs, Folding, dict[Cluster, Board]]] = field(default_factory=list[Any], init=False)
+
+    def __post_init__(self) -> None:
+        self._misses = tuple(map(float, self.traffic.misses))
 
     def run(self) -> Outcome:
         """The time of the kernel. Raises `CompileError` where its flags never come."""
@@ -87,7 +96,7 @@ class Sharing:
             board = max(boards, key=lambda b: b.end)
         return Outcome(max(board.end, *floors.values()), board, phases, floors)
 
-    def with_hbm(self, outcome: Outcome, factor: Fraction) -> int:
+    def with_hbm(self, outcome: Outcome, factor: float) -> int:
         """The ticks of the same kernel, with all pipes moving bytes as they did, if HBM were `factor` times as fast."""
         if outcome.board.held:
             costs = self._costs([share.with_hbm(factor) for share in outcome.phases[0].shares])
@@ -134,25 +143,38 @@ class Sharing:
     def _budget(self, clusters: int) -> Shares:
         """What a cluster has if that many are at work."""
         rate = self.timing.shared_rate
-        return Shares(rate("hbm.read") / clusters, rate("hbm.mixed") / clusters, rate("l2.total") / clusters)
+        return Shares(*(float(rate(key) / clusters) for key in ("hbm.read", "hbm.mixed", "l2.total")))
 
     def _costs(self, shares: Sequence[Shares]) -> Costs:
-        works = zip(self.program.works, self.traffic.misses, shares, strict=True)
+        works = zip(self.program.works, self._misses, shares, strict=True)
         return [(w.cost.fill, w.cost.occupied(share, missing), w.cost.latency) for w, missing, share in works]
 
     def _phase(self, cluster: Cluster, clusters: int, end: Fraction) -> Phase:
         """Shares that fit to which pipes of a cluster move bytes at the same time, which depends on the shares."""
         budget = self._budget(clusters)
-        shares, costs = self._alone(budget), self._costs(self._alone(budget))
-        if self._meet(self._flows(cluster, shares, max(1, *(max(pipes) for pipes in self._load(cluster, costs))))):
-            self._watched.add(cluster)
+        shares, costs = self._guess(cluster, budget)
         for turn in range(_ROUNDS):
             found = self._found(cluster, budget, shares, costs)
+            if _close(costs, self._costs(found)):
+                break
             shares = tuple(a.between(b) for a, b in zip(shares, found, strict=True)) if turn >= _UNDAMPED else found
-            earlier, costs = costs, self._costs(shares)
+            costs = self._costs(shares)
+        return Phase(end, clusters, shares, costs)
+
+    def _guess(self, cluster: Cluster, budget: Shares) -> tuple[tuple[Shares, ...], Costs]:
+        """Shares and costs if the pipe with most to do never waited."""
+        shares = self._alone(budget)
+        costs = self._costs(shares)
+        for _ in range(_ROUNDS):
+            flows = self._flows(cluster, shares, max(1, *(max(pipes) for pipes in self._load(cluster, costs))))
+            if self._meet(flows):
+                self._watched.add(cluster)
+                break
+            earlier, shares = costs, self._now_and_then(flows, budget)
+            costs = self._costs(shares)
             if _close(earlier, costs):
                 break
-        return Phase(end, clusters, shares, costs)
+        return shares, costs
 
     def _alone(self, budget: Shares) -> tuple[Shares, ...]:
         return tuple(budget for _ in self.program.works)
@@ -164,19 +186,19 @@ class Sharing:
         if not self._meet(flows) or board.events is None:
             return self._now_and_then(flows, budget)
         events, period = steady(board)
-        found = mean_shares([self._move(board, event, shares) for event in events if self._moves(event[2])], period, budget)
+        found = mean_shares([self._move(board, event, shares) for event in events if self._moves(event.item[3])], period, budget)
         return tuple(found.get(work, share) for work, share in enumerate(self._now_and_then(flows, budget)))
 
-    def _meet(self, flows: Sequence[tuple[Fraction, Fraction, frozenset[int]]]) -> bool:
+    def _meet(self, flows: Sequence[Flow]) -> bool:
         """Whether it matters when pipes move bytes."""
         return sum(hbm + l2 > _OFTEN for hbm, l2, _ in flows) >= 2
 
-    def _now_and_then(self, flows: Sequence[tuple[Fraction, Fraction, frozenset[int]]], budget: Shares) -> tuple[Shares, ...]:
+    def _now_and_then(self, flows: Sequence[Flow], budget: Shares) -> tuple[Shares, ...]:
         """Shares where pipes meet by chance: each finds the others under way for their part of the time."""
         shares = list(self._alone(budget))
         total_hbm, total_l2 = sum(hbm for hbm, _, _ in flows), sum(l2 for _, l2, _ in flows)
         for hbm, l2, works in flows:
-            of_hbm, of_l2 = max(Fraction(1), 1 + total_hbm - hbm), max(Fraction(1), 1 + total_l2 - l2)
+            of_hbm, of_l2 = max(1.0, 1 + total_hbm - hbm), max(1.0, 1 + total_l2 - l2)
             everyone = budget.hbm_write / of_hbm
             mine = Shares(rounded(min(budget.hbm_read, everyone)), rounded(everyone), rounded(budget.l2 / of_l2))
             for work in works:
@@ -187,27 +209,27 @@ class Sharing:
         return self.program.works[work].cost.traffic is not None
 
     def _move(self, board: Board, event: Event, shares: Sequence[Shares]) -> Move:
-        core, _, work, start, end = event
+        work: int = event.item[3]
         hbm, l2 = self._times(work, shares[work])
-        held, traffic = max(1, end - start), self.program.works[work].cost.traffic
+        held, traffic = max(1, event.end - event.start), self.program.works[work].cost.traffic
         assert traffic is not None
-        from_hbm, from_l2 = (float(min(Fraction(1), time / held)) for time in (hbm, l2))
-        return Move(start, end, work, from_hbm, from_l2, float(traffic.rate), traffic.writes, board.cores[core].stream.copies)
+        from_hbm, from_l2 = (min(1.0, time / held) for time in (hbm, l2))
+        copies = board.cores[event.core].stream.copies
+        return Move(event.start, event.end, work, from_hbm, from_l2, traffic.rate, traffic.writes, copies)
 
-    def _times(self, work: int, shares: Shares) -> tuple[Fraction, Fraction]:
+    def _times(self, work: int, shares: Shares) -> tuple[float, float]:
         """Ticks for the bytes of a work from HBM, and for those from L2."""
-        traffic, missing = self.program.works[work].cost.traffic, self.traffic.misses[work]
+        traffic, missing = self.program.works[work].cost.traffic, self._misses[work]
         if traffic is None:
-            return Fraction(0), Fraction(0)
+            return 0.0, 0.0
         off_chip = min(traffic.rate, shares.hbm_write if traffic.writes else shares.hbm_read)
         moved = traffic.bytes * traffic.lines
         return moved * missing / off_chip, moved * (1 - missing) / min(traffic.rate, shares.l2)
 
-    def _flows(self, cluster: Cluster, shares: Sequence[Shares], ticks: int) -> list[tuple[Fraction, Fraction, frozenset[int]]]:
-        """For each pipe that moves bytes, the parts of the time in which it takes them from HBM and from L2, and its works."""
-        flows: list[tuple[Fraction, Fraction, frozenset[int]]] = []
+    def _flows(self, cluster: Cluster, shares: Sequence[Shares], ticks: int) -> list[Flow]:
+        flows: list[Flow] = []
         for stream in cluster.streams:
-            times, works = [[Fraction(0), Fraction(0)] for _ in stream.pipes], [set[int]() for _ in stream.pipes]
+            times, works = [[0.0, 0.0] for _ in stream.pipes], [set[int]() for _ in stream.pipes]
             for work, count in work_counts(stream.body, self._counts).items():
                 if self._moves(work):
                     pipe = self.program.pipes[work]
@@ -218,10 +240,10 @@ class Sharing:
                 flows += [(hbm / ticks, l2 / ticks, frozenset(done)) for _ in range(stream.copies if done else 0)]
         return flows
 
-    def _floors(self, factor: Fraction = Fraction(1)) -> dict[str, int]:
+    def _floors(self, factor: float = 1.0) -> dict[str, int]:
         t, rate = self.traffic, self.timing.shared_rate
-        hbm = max(t.hbm_read / (rate("hbm.read") * factor), (t.hbm_read + t.hbm_written) / (rate("hbm.mixed") * factor))
-        return {"hbm": ceil(hbm), "l2": ceil((t.read + t.written) / rate("l2.total"))}
+        hbm = max(t.hbm_read / rate("hbm.read"), (t.hbm_read + t.hbm_written) / rate("hbm.mixed"))
+        return {"hbm": ceil(hbm / factor), "l2": ceil((t.read + t.written) / rate("l2.total"))}
 
     # ---- runs ---------------------------------------------------------------------------------------------------------
 
@@ -254,7 +276,7 @@ class Sharing:
         phases: list[Phase] = []
         for before, end in itertools.pairwise([*ends, Fraction(1)]):
             clusters = sum(c.count for c, part in ranked if part > max(before, 1 - _TOGETHER))
-            shares = tuple(share.among(Fraction(clusters, first.clusters)) for share in first.shares)
+            shares = tuple(share.among(clusters / first.clusters) for share in first.shares)
             phases.append(Phase(end, clusters, shares, self._costs(shares)))
         return tuple(phases)
 
@@ -302,5 +324,5 @@ class Sharing:
 
 
 def _close(before: Costs, after: Costs) -> bool:
-    """Whether no instruction's time differs by more than a twenty-fifth."""
-    return all(abs(a[1] - b[1]) * 25 <= a[1] for a, b in zip(before, after, strict=True))
+    """Whether no instruction's time differs by more than a fiftieth."""
+    return all(abs(a[1] - b[1]) * 50 <= a[1] for a, b in zip(before, after, strict=True))

@@ -1,4 +1,4 @@
-"""When every pipe of a kernel does what: the run of the recurrence again, on boards that keep what they see.
+"""When every pipe of a kernel does what: the run of the recurrence again, read off what its boards took up.
 
 Each pipe has a row of slices, in order and without overlap: instructions, waits for flags, and for each steady loop that was jumped over
 one slice for all its iterations. An arrow leads from the last instruction before a flag is set to the first after the wait for it.
@@ -16,8 +16,8 @@ from xdsl.dialects.func import FuncOp
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.runtime.timing.fold import Folding
 from ge_compiler.runtime.timing.kernel import KernelTime
-from ge_compiler.runtime.timing.program import BARRIER, INSTRUCTION, SET, WAIT, Cluster, Item, KernelProgram, Stream
-from ge_compiler.runtime.timing.scoreboard import Board, Core, Costs, Frame
+from ge_compiler.runtime.timing.program import INSTRUCTION, SET, WAIT, Cluster, KernelProgram, Stream
+from ge_compiler.runtime.timing.scoreboard import Board, Costs, Event, Jump
 
 MOST_ITEMS = 2_000_000
 """So many instructions and flags a timeline holds at most one by one."""
@@ -98,13 +98,9 @@ def timeline(time: KernelTime, kernel: FuncOp, full: bool = False) -> list[Timel
     names = _names(time.program, kernel)
 
     def make(cluster: Cluster, costs: Costs, depth: int) -> Board:
-        return _Recorder(cluster, costs, depth, None if full else _Folding(), events=[], names=names)
+        return Board(cluster, costs, depth, None if full else Folding(), events=[])
 
-    found: list[Timeline] = []
-    for board in time.record(make):
-        assert isinstance(board, _Recorder)
-        found.append(Timeline(board.cluster, board.rows, board.arrows, int(board.end)))
-    return found
+    return [_Reader(board, names).read() for board in time.record(make)]
 
 
 def _names(program: KernelProgram, kernel: FuncOp) -> list[str]:
@@ -121,66 +117,81 @@ class _Sent(NamedTuple):
     jumps: int
 
 
-@dataclass
-class _Recorder(Board):
-    """A board that keeps what its pipes do."""
+class _Reader:
+    """Makes slices and arrows of what a board's pipes took up."""
 
-    names: list[str] = field(default_factory=list[str])
-    rows: list[Row] = field(init=False)
-    arrows: list[Arrow] = field(init=False, default_factory=list[Arrow])
+    def __init__(self, board: Board, names: list[str]) -> None:
+        self._board, self._names = board, names
+        streams = [core.stream for core in board.cores]
+        self._rows = [Row(stream, pipe) for stream in streams for pipe in stream.pipes]
+        self._first = [sum(len(stream.pipes) for stream in streams[:number]) for number in range(len(streams))]
+        self._arrows: list[Arrow] = []
+        self._jumps = 0
+        self._sent: list[deque[_Sent | None]] = [deque() for _ in board.cluster.channels]
+        self._arriving: list[list[tuple[int, _Sent]]] = [[] for _ in self._rows]
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.cores = [_Core(core.number, core.stream, core.depth) for core in self.cores]
-        self.rows = [Row(core.stream, pipe) for core in self.cores for pipe in core.stream.pipes]
-        self._first = [sum(len(c.stream.pipes) for c in self.cores[:number]) for number in range(len(self.cores))]
-        self._sent: list[deque[_Sent | None]] = [deque() for _ in self.cluster.channels]
-        self._arriving: list[list[tuple[int, _Sent]]] = [[] for _ in self.rows]
+    def read(self) -> Timeline:
+        jumps = deque(self._board.jumps)
+        for number, event in enumerate(self._board.events or ()):
+            while jumps and jumps[0].events <= number:
+                self._jumped(jumps.popleft())
+            self._took(event)
+        for jump in jumps:
+            self._jumped(jump)
+        return Timeline(self._board.cluster, self._rows, self._arrows, int(self._board.end))
 
-    def row(self, core: Core, pipe: int) -> int:
-        return self._first[core.number] + pipe
+    def _took(self, event: Event) -> None:
+        kind, pipe = event.item[:2]
+        row = self._first[event.core] + pipe
+        if kind == INSTRUCTION:
+            self._did(row, event.item[3], event.start, event.end)
+        elif kind == SET:
+            self._set(row, event.item[3])
+        else:
+            self._waited(row, event.item[3] if kind == WAIT else (), event.start, event.end)
 
-    def did(self, row: int, work: int, end: int) -> None:
+    def _did(self, row: int, work: int, start: int, end: int) -> None:
         """A pipe was held by an instruction."""
-        slices, occupancy = self.rows[row].slices, self.costs[work][1]
-        if not occupancy:
+        if start == end:
             return
-        slices.append(Slice(int(end) - occupancy, int(end), Kind.INSTRUCTION, self.names[work], work))
+        slices = self._rows[row].slices
+        slices.append(Slice(start, end, Kind.INSTRUCTION, self._names[work], work))
         for channel, sent in self._arriving[row]:
-            if sent.jumps == len(self.jumps):
-                flag = self.cluster.channels[channel].name
-                self.arrows.append(Arrow(flag, End(sent.row, sent.slice), End(row, len(slices) - 1)))
+            if sent.jumps == self._jumps:
+                flag = self._board.cluster.channels[channel].name
+                self._arrows.append(Arrow(flag, End(sent.row, sent.slice), End(row, len(slices) - 1)))
         self._arriving[row].clear()
 
-    def set(self, row: int, channels: tuple[int, ...]) -> None:
+    def _set(self, row: int, channels: tuple[int, ...]) -> None:
         """A pipe gave tokens."""
-        slices = self.rows[row].slices
+        slices = self._rows[row].slices
         last = next((i for i in range(len(slices) - 1, -1, -1) if slices[i].kind is Kind.INSTRUCTION), None)
         for channel in channels:
-            self._sent[channel].append(None if last is None else _Sent(row, last, len(self.jumps)))
+            self._sent[channel].append(None if last is None else _Sent(row, last, self._jumps))
 
-    def waited(self, row: int, channels: tuple[int, ...], start: int, end: int) -> None:
+    def _waited(self, row: int, channels: tuple[int, ...], start: int, end: int) -> None:
         """A pipe took tokens, or stood at a barrier."""
         if end > start:
-            what = " and ".join(self.cluster.channels[channel].name for channel in channels)
-            self.rows[row].slices.append(Slice(start, end, Kind.WAIT, f"wait: {what}" if what else "barrier"))
+            what = " and ".join(self._board.cluster.channels[channel].name for channel in channels)
+            self._rows[row].slices.append(Slice(start, end, Kind.WAIT, f"wait: {what}" if what else "barrier"))
         for channel in channels:
             sent = self._sent[channel].popleft()
             if sent is not None:
                 self._arriving[row].append((channel, sent))
 
-    def jumped(self, core: Core, trips: tuple[int, int]) -> None:
-        """All pipes of a core went on by whole periods of a loop."""
-        jump = self.jumps[-1]
-        for pipe in range(len(core.stream.pipes)):
-            row = self.row(core, pipe)
-            slices = self.rows[row].slices
-            # A pipe that takes part was held, or waited, within the last period.
-            if slices and slices[-1].end > jump.start - jump.period:
-                start = slices[-1].end
-                busy, name = _busy(slices, start - jump.period), f"trips {trips[0] + 1} to {trips[1] + 1}"
-                end = start + jump.period * jump.periods
-                slices.append(Slice(start, end, Kind.STEADY, name, trips=trips, period=jump.period, busy=busy))
+    def _jumped(self, jump: Jump) -> None:
+        """All pipes of some cores went on by whole periods of a loop."""
+        self._jumps += 1
+        first, last = jump.first, jump.first + jump.iterations * jump.periods - 1
+        for core in (self._board.cores[number] for number in jump.moved):
+            for pipe in range(len(core.stream.pipes)):
+                slices = self._rows[self._first[core.number] + pipe].slices
+                # A pipe that takes part was held, or waited, within the last period.
+                if slices and slices[-1].end > jump.start - jump.period:
+                    start = slices[-1].end
+                    busy, name = _busy(slices, start - jump.period), f"trips {first + 1} to {last + 1}"
+                    end = start + jump.period * jump.periods
+                    slices.append(Slice(start, end, Kind.STEADY, name, trips=(first, last), period=jump.period, busy=busy))
 
 
 def _busy(slices: list[Slice], since: int) -> int:
@@ -191,32 +202,3 @@ def _busy(slices: list[Slice], since: int) -> int:
             break
         total += one.end - max(one.start, since) if one.kind is Kind.INSTRUCTION else 0
     return total
-
-
-class _Core(Core):
-    def _execute(self, board: Board, item: Item, issued: int) -> bool:
-        kind: int = item[0]
-        pipe: int = item[1]
-        start = max(self.head[pipe], self.free[pipe], issued)
-        if not super()._execute(board, item, issued):
-            return False
-        assert isinstance(board, _Recorder)
-        row = board.row(self, pipe)
-        if kind == INSTRUCTION:
-            board.did(row, item[3], self.free[pipe])
-        elif kind == SET:
-            board.set(row, item[3])
-        elif kind in (WAIT, BARRIER):
-            board.waited(row, item[3] if kind == WAIT else (), start, self.head[pipe])
-        return True
-
-
-class _Folding(Folding):
-    def iteration(self, board: Board, core: Core, frame: Frame) -> None:
-        jumps, first, times = len(board.jumps), frame.iteration, [c.time for c in board.cores]
-        super().iteration(board, core, frame)
-        assert isinstance(board, _Recorder)
-        if len(board.jumps) > jumps:
-            for other, before in zip(board.cores, times, strict=True):
-                if other.time != before:
-                    board.jumped(other, (first, frame.iteration - 1))

@@ -225,3 +225,18 @@ def test_powers_are_exact_on_several_cores(monkeypatch: pytest.MonkeyPatch) -> N
         assert folded.end == plain.end
         assert [core.busy for core in folded.cores] == [core.busy for core in plain.cores]
     assert sum(leaps) >= 5
+
+
+def test_a_core_that_has_handed_everything_out_long_ago_does_so_no_later() -> None:
+    """What a pipe takes up next may have been in its queue for long, although the loop is looked at just then."""
+    pool, costs = Pool(), [(0, 5000, 0), (0, 1, 0), (0, 1, 0), (300, 1, 0)]
+    token, back, there = 0, 1, 2
+    channels = (Channel("token", 1, True), Channel("back", 0, True), Channel("there", 1, False))
+    giver: list[Item] = [(WAIT, 0, 64, (back,)), (INSTRUCTION, 0, 64, 0), (SET, 0, 64, (token,), 0)]
+    taker: list[Item] = [(INSTRUCTION, 1, 64, 3), (SET, 1, 64, (back,), 0), (WAIT, 0, 64, (token,)), (INSTRUCTION, 0, 64, 1)]
+    taker += [(SET, 0, 64, (there,), 0), (WAIT, 1, 64, (there,)), (INSTRUCTION, 1, 64, 2)]
+    bodies = [pool.body(pool.loop(60, pool.body(items))) for items in (giver, taker)]
+    made = RandomCluster(Cluster(tuple(Stream("ai", ("p0", "p1"), body) for body in bodies), channels), costs, 32)
+    folded = board_of(made, Folding())
+    assert folded.end == simulate(made.cluster, made.costs, made.queue)
+    assert folded.jumps

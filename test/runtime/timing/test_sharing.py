@@ -44,7 +44,7 @@ class Kernel:
 
     def move(self, pipe: int, count: int, rate: int, miss: Fraction, writes: bool = False) -> Item:
         """Of `count` bytes at `rate` bytes a cycle."""
-        return self.work(pipe, Cost(0, 20 * 64, 40 * 64, Traffic(count, writes, Fraction(rate, 64), 0)), miss)
+        return self.work(pipe, Cost(0, 20 * 64, 40 * 64, Traffic(count, writes, rate / 64, 0)), miss)
 
     def flags(self, slots: int, receiver: int, across: bool = False) -> list[int]:
         first = len(self.channels)
