@@ -70,6 +70,8 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("--trace-full says how --trace FILE.json is written; give that too")
     if options.compare is not None and options.format == "csv":
         raise UsageError("--format=csv lists the launches of one program; leave --compare out, or use --format=json")
+    if options.compare is not None and (".py:" in options.compare or options.compare.endswith((".py", ".mlir"))):
+        raise UsageError(f"--compare {options.compare}: name a program; gec compile {options.compare} ... -o OTHER.om makes one")
     for flag, path, ending in (("--trace", options.trace, ".json"), ("--png", options.png, ".png")):
         if path is not None and not path.endswith(ending):
             raise UsageError(f"{flag} {path}: name a file that ends in {ending}")
@@ -89,7 +91,7 @@ def _program(options: argparse.Namespace, progress: Progress) -> Program:
     if name.endswith(".py") or ".py:" in name:
         options.model = name
         return program_of_factory(options, progress).program
-    given = [flag for flag in ("input", "target", "dtype", "tiling", "precision_mode", "fallback") if getattr(options, flag)]
+    given = [flag for flag in ("input", "target", "dtype", "seed", "tiling", "precision_mode", "fallback") if getattr(options, flag)]
     if given:
         raise UsageError(f"{name} is compiled already; leave --{given[0].replace('_', '-')} out")
     return load(name)

@@ -149,6 +149,8 @@ def program_of_module(options: argparse.Namespace, progress: Progress, stop: str
 
     if options.input or options.dtype:
         raise UsageError(f"{options.model} has its inputs' shapes and dtypes in its text; leave --input and --dtype out")
+    if options.seed:
+        raise UsageError(f"{options.model} has its weights in a file beside it; leave --seed out")
     try:
         text = Path(options.model).read_bytes()
     except OSError as error:
