@@ -10,7 +10,9 @@ import torch
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.lowering.from_torch.dtypes import to_torch
 from ge_compiler.lowering.from_torch.export import with_dtype
-from ge_compiler.lowering.from_torch.golden import Golden, golden, golden_of
+from ge_compiler.lowering.from_torch.golden import Golden, golden_of
+from ge_compiler.lowering.from_torch.importer import import_model
+from ge_compiler.lowering.from_torch.locations import line_of_traceback
 from ge_compiler.lowering.from_torch.parameters import held_tensor
 from ge_compiler.runtime.accuracy import Metrics, measure
 from ge_compiler.runtime.signature import Array, TensorSpec
@@ -34,12 +36,21 @@ def golden_of_program(program: Program, model: torch.nn.Module, inputs: Sequence
     leaves = {spec.name: to_torch(array) for spec, array in zip(program.signature.inputs, inputs, strict=True)}
     args, kwargs = call_of(program.signature.parameters, leaves)
     with model_output():
-        return golden(model, args, kwargs, dtype=narrowed_dtype(program) or program.dtype)
+        return _evaluated(import_model(model, args, kwargs, dtype=narrowed_dtype(program) or program.dtype))
 
 
 def golden_in(dtype: str | None, imported: Imported) -> Golden:
     """What PyTorch gives for the inputs that a model was imported with, in another dtype if given."""
-    return golden_of(imported) if dtype is None else golden(imported.model, imported.args, imported.kwargs, dtype)
+    return _evaluated(imported if dtype is None else import_model(imported.model, imported.args, imported.kwargs, dtype=dtype))
+
+
+def _evaluated(imported: Imported) -> Golden:
+    """Both results. Raises `CompileError` with the model's line where PyTorch has none: it lacks some functions in f16, for instance."""
+    try:
+        return golden_of(imported)
+    except (IndexError, RuntimeError, ValueError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise CompileError(f"PyTorch cannot evaluate the model: {reason}", line_of_traceback(error.__traceback__)) from error
 
 
 def compare(program: Program, outputs: Sequence[Array], truth: Golden) -> list[Metrics]:

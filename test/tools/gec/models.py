@@ -80,6 +80,13 @@ class Decides(nn.Module):
         return torch.where(y > 0.1, x, -x), y
 
 
+class Bessel(nn.Module):
+    """A function that PyTorch does not have in f16 on the host."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.special.bessel_j0(x)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+
 class Large(nn.Module):
     def __init__(self) -> None:
         super().__init__()

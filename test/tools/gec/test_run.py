@@ -176,6 +176,15 @@ def test_a_program_without_a_factory_has_no_golden(gec: Gec, tmp_path: Path) -> 
     assert "m.om was not compiled from a PyTorch model" in outcome.err
 
 
+def test_what_pytorch_cannot_evaluate_is_no_fault_of_ours(gec: Gec) -> None:
+    arguments = ("models.py:Bessel", "--input", "x=f32[3]", "--precision-mode", "allow_fp32_to_fp16")
+    assert gec("compile", *arguments, "-o", "m.om").status == 0
+    for command in (("run", "m.om", "--golden", "torch"), ("compare", *arguments, "--levels", "ge")):
+        outcome = gec(*command)
+        assert (outcome.status, outcome.out) == (1, "")
+        assert re.search(r"models.py:\d+:\d+: error: PyTorch cannot evaluate the model: .* not implemented for 'Half'\n", outcome.err)
+
+
 def test_the_weights_of_the_file_are_what_pytorch_runs_with(gec: Gec, tiny: str, tmp_path: Path) -> None:
     program = ge.load(tmp_path / tiny)
     changed = {name: (array + 1).astype(array.dtype) for name, array in program.weights.items()}
