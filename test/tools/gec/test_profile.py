@@ -95,6 +95,13 @@ def test_the_figures_add_up(gec: Gec, tiny: str) -> None:
     assert {len(keys) > 0 for keys in result["constants"].values()} == {True}
 
 
+@pytest.mark.parametrize("rows", [300, 900, 1000])
+def test_clusters_that_run_longer_than_others_have_a_path_that_adds_up(gec: Gec, rows: int) -> None:
+    (kernel,) = profiled(gec, "models.py:Large", "--input", f"x=f16[{rows},1024]")["kernels"]
+    assert all(0 < part <= 1 for part in kernel["critical_path"].values())
+    assert sum(kernel["critical_path"].values()) == pytest.approx(1, abs=1e-4)
+
+
 def test_a_host_that_launches_costs_time(gec: Gec, tiny: str) -> None:
     graph, host = profiled(gec, tiny), profiled(gec, tiny, "--launch=host")
     assert host["total"]["us"] == graph["total"]["host_us"] > graph["total"]["us"]

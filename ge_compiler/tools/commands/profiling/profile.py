@@ -125,9 +125,25 @@ def tiles_of(kernel: FuncOp) -> Mapping[str, int]:
 def critical_parts(kernel: KernelTime) -> list[tuple[str, int]]:
     """What a kernel spends its ticks on, the most first: its critical path, and what is not the doing of one cluster."""
     parts = _merged(kernel.critical.ticks)
-    if rest := kernel.ticks - sum(parts.values()):
-        parts[_shared(kernel, rest)] = rest
+    rest = kernel.ticks - sum(parts.values())
+    if rest > 0:
+        parts["barriers of all cores" if kernel.outcome.board.held else "memory that all cores share"] = rest
+    elif rest < 0:
+        parts = _scaled(parts, kernel.ticks)
     return sorted(((label, ticks) for label, ticks in parts.items() if ticks), key=lambda part: (-part[1], part[0]))
+
+
+def _scaled(parts: Mapping[str, int], ticks: int) -> dict[str, int]:
+    """
+    Parts in the same proportions whose sum is `ticks`.
+
+    The path is that of a kernel's first phase. In later ones, clusters that are done leave bandwidth to the others, which take less time
+    than the path says.
+    """
+    whole = sum(parts.values())
+    scaled = {label: part * ticks // whole for label, part in parts.items()}
+    largest = max(scaled, key=lambda label: (scaled[label], label))
+    return scaled | {largest: scaled[largest] + ticks - sum(scaled.values())}
 
 
 def _merged(ticks_by_label: Mapping[tuple[str, str], int]) -> dict[str, int]:
@@ -139,12 +155,6 @@ def _merged(ticks_by_label: Mapping[tuple[str, str], int]) -> dict[str, int]:
 
 
 _LABELS = {"fill": "filling {0}", "latency": "latency of {0}", "issue": "issuing", "loop": "loops"}
-
-
-def _shared(kernel: KernelTime, rest: int) -> str:
-    if kernel.outcome.board.held:
-        return "barriers of all cores"
-    return "memory that all cores share" if rest > 0 else "bandwidth that others leave"
 
 
 def pipe_title(pipe: str) -> str:
