@@ -96,6 +96,25 @@ class Large(nn.Module):
         return self.fc(x)
 
 
+class LongNames(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        for i in range(12):
+            self.add_module(f"a_projection_with_a_rather_long_name_{i}", nn.Linear(16, 16))
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.children():
+            x = layer(x)
+        return x
+
+
+class Row(nn.Module):
+    """Three elements, which two lanes cannot share evenly."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + 1
+
+
 class Sums(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return x.cumsum(0)

@@ -245,6 +245,57 @@ def test_a_picture_is_drawn(gec: Gec, deep: str, tmp_path: Path) -> None:
     assert height > 300
 
 
+def drawn(gec: Gec, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
+    """The figure of a profile, laid out."""
+    from matplotlib import figure as module
+
+    kind: Any = module.Figure
+    figures: list[Any] = []
+    save = kind.savefig
+
+    def saved(self: Any, *args: Any, **kwargs: Any) -> None:
+        figures.append(self)
+        save(self, *args, **kwargs)
+
+    monkeypatch.setattr(kind, "savefig", saved)
+    assert gec("profile", *arguments, "--png", "t.png").status == 0
+    (figure,) = figures
+    figure.draw_without_rendering()
+    return figure
+
+
+def test_names_of_launches_do_not_touch(gec: Gec, monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = drawn(gec, monkeypatch, "models.py:LongNames", "--input", "x=f16[4,16]")
+    places = sorted((text.get_window_extent().x0, text.get_window_extent().x1) for text in figure.axes[0].texts)
+    assert len(places) == 12
+    assert all(one[1] < other[0] for one, other in itertools.pairwise(places))
+
+
+@pytest.mark.parametrize("name", ["x", "x" * 300])
+def test_the_title_fits(gec: Gec, tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    folder = tmp_path.joinpath(*(name[i : i + 100] for i in range(0, len(name), 100)))
+    folder.mkdir(parents=True)
+    shutil.copy(tmp_path / tiny, folder / tiny)
+    figure = drawn(gec, monkeypatch, str((folder / tiny).relative_to(tmp_path)))
+    title = figure.axes[0].get_title(loc="left")
+    assert title.endswith(f"{tiny} on Ascend910B2: 2 launches, graph mode, {profiled(gec, tiny)['total']['us']:.1f} µs")
+    assert figure.axes[0]._left_title.get_window_extent().x1 < figure.bbox.x1
+
+
+def test_rows_of_lanes_that_differ_are_told_apart(gec: Gec, monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = drawn(gec, monkeypatch, "models.py:Row", "--input", "x=f32[3]")
+    assert "on Ascend910B2: 1 launch, " in figure.axes[0].get_title(loc="left")
+    labels = [label.get_text() for label in figure.axes[1].get_yticklabels()]
+    assert {"aiv.v, lane 1", "aiv.v, lane 2"} <= set(labels)
+    assert len(labels) == len(set(labels))
+
+
+def test_a_picture_says_what_it_leaves_out(gec: Gec, deep: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    title = drawn(gec, monkeypatch, deep).axes[0].get_title(loc="left")
+    assert title.startswith("deep.om on Ascend910B2: 1 launch, graph mode, ")
+    assert title.endswith("; not shown: 1 launch on aicpu")
+
+
 def test_without_matplotlib_a_picture_is_refused(gec: Gec, tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     outcome = gec("profile", tiny, "--png", "t.png")

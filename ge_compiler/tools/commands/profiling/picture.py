@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.target import VECTOR
 from ge_compiler.runtime.files import write_beside
 from ge_compiler.runtime.timing.timeline import Kind, Row, Timeline, timeline
 from ge_compiler.tools.commands.profiling.profile import Profile, Use, source_of
+from ge_compiler.tools.commands.profiling.text import untimed_text
+from ge_compiler.tools.commands.table import plural
 
 KERNELS = 4
 """So many kernels are drawn."""
@@ -19,6 +22,11 @@ _LAUNCH, _KERNEL = "#d7c3ae", "#8c6d4f"
 _COLORS = {"mte2": _MOVE, "mte1": "#a0cbe8", "m": _CUBE, "v": _VECTOR, "fix": _STORE, "mte3": _STORE}
 _DATAFLOW = {unit: i for i, unit in enumerate(("mte2", "mte1", "m", "fix", "v", "mte3"))}
 _MOST_ROWS = 12
+_LETTER = 0.005
+"""The part of the picture's width that a letter of a launch's name takes."""
+_NARROW = 0.002
+"""What is narrower than this part gets no white edge, which would be all that is seen of it."""
+_TITLE = 170
 
 
 def check_matplotlib() -> None:
@@ -57,13 +65,37 @@ def _launches(axis: Any, profile: Profile) -> None:
     us = profile.microseconds
     for task in profile.tasks:
         start, middle, end = (us(ticks) for ticks in (task.ready, task.cores, task.end))
-        axis.broken_barh([(start, middle - start)], (0.1, 0.8), facecolor=_LAUNCH, edgecolor="white", linewidth=0.4)
-        axis.broken_barh([(middle, end - middle)], (0.1, 0.8), facecolor=_KERNEL, edgecolor="white", linewidth=0.4)
-        if task.end - task.ready > profile.ticks / 14:
-            axis.text((start + end) / 2, 0.06, task.time.name.rpartition(".")[2], ha="center", va="bottom", fontsize=7)
+        _bars(axis, [(start, middle - start)], (0.1, 0.8), _LAUNCH, us(profile.ticks))
+        _bars(axis, [(middle, end - middle)], (0.1, 0.8), _KERNEL, us(profile.ticks))
+        if name := _fitting(task.time.name.rpartition(".")[2], (task.end - task.ready) / profile.ticks):
+            axis.text((start + end) / 2, 0.06, name, ha="center", va="bottom", fontsize=7)
     how = f"{profile.launch} mode, {us(profile.ticks):.1f} µs"
-    axis.set_title(f"{profile.name} on {profile.time.target}: {len(profile.tasks)} launches, {how}", loc="left", fontsize=10, pad=16)
+    elsewhere = untimed_text(profile)
+    title = f"on {profile.time.target}: {plural(len(profile.tasks), 'launch')}, {how}" + (f"; not shown: {elsewhere}" if elsewhere else "")
+    room = max(_TITLE - 30 - len(title), 20)
+    name = profile.name if len(profile.name) <= room else f"...{profile.name[3 - room :]}"
+    axis.set_title(f"{name} {title}", loc="left", fontsize=10, pad=16)
     _style(axis, us(profile.ticks), ["launches"])
+
+
+def _fitting(name: str, part: float) -> str:
+    """As much of a name as fits over its part of the width, without touching the next; nothing if that says too little."""
+    letters = int(part / _LETTER) - 1
+    return name if len(name) <= letters else f"{name[: letters - 1]}…" if letters >= 4 else ""
+
+
+def _bars(
+    axis: Any, spans: list[tuple[float, float]], place: tuple[float, float], color: str, end: float, hatch: str | None = None
+) -> None:
+    """Slices of one color on a row that ends at `end`."""
+    edges = ["white" if width > _NARROW * end else color for _, width in spans]
+    axis.broken_barh(spans, place, facecolor=color, edgecolor=edges, linewidth=0.4, hatch=hatch)
+
+
+def _names(one: Timeline, rows: list[Row]) -> list[str]:
+    """The pipe of each row, and the lane where lanes differ."""
+    lanes = list(dict.fromkeys(row.stream for row in one.rows if row.stream.kind == VECTOR))
+    return [f"{row.pipe}, lane {lanes.index(row.stream) + 1}" if len(lanes) > 1 and row.stream in lanes else row.pipe for row in rows]
 
 
 def _rows(one: Timeline) -> list[Row]:
@@ -80,7 +112,7 @@ def _kernel(axis: Any, profile: Profile, use: Use, one: Timeline) -> None:
             spans = [(us(part.start), us(part.end - part.start)) for part in row.slices if part.kind is kind]
             color = _WAIT if kind is Kind.WAIT else _COLORS.get(row.pipe.rpartition(".")[2], _MOVE)
             hatch = "////" if kind is Kind.STEADY else None
-            axis.broken_barh(spans, (y + 0.12, 0.76), facecolor=color, edgecolor="white", linewidth=0.3, hatch=hatch)
+            _bars(axis, spans, (y + 0.12, 0.76), color, use.kernel.microseconds, hatch)
         for part in row.slices:
             if part.kind is Kind.STEADY and part.end - part.start > use.kernel.ticks / 12:
                 text = f"{part.trips[1] - part.trips[0] + 1} trips, {part.busy / part.period:.0%} busy"
@@ -88,8 +120,8 @@ def _kernel(axis: Any, profile: Profile, use: Use, one: Timeline) -> None:
     where = ", ".join(source_of(use.tasks[0])[:2])
     count = f"{len(use.tasks)} × " if len(use.tasks) > 1 else ""
     title = f"{use.kernel.name}, {where}: {count}{use.kernel.microseconds:.2f} µs, {use.kernel.bound}"
-    axis.set_title(title if len(title) < 170 else title[:167] + "...", loc="left", fontsize=9)
-    _style(axis, use.kernel.microseconds, [row.pipe for row in rows])
+    axis.set_title(title if len(title) < _TITLE else title[: _TITLE - 3] + "...", loc="left", fontsize=9)
+    _style(axis, use.kernel.microseconds, _names(one, rows))
 
 
 def _style(axis: Any, end: float, labels: list[str]) -> None:

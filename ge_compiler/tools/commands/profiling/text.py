@@ -45,12 +45,14 @@ def total_text(profile: Profile) -> str:
     lines = [f"{profile.name} on {time.target}, {how}: {us(profile.ticks):.2f} µs = {parts}"]
     hbm, limit = bytes_text(time.hbm_bytes), achieved(profile)
     lines.append(f"{plural(count, 'launch')}, {hbm} through HBM, {limit:.1%} of the roofline; {other}: {us(ticks):.2f} µs")
-    if untimed := engine_totals(profile):
-        lines.append(
-            "not in these figures: "
-            + ", ".join(plural(n, "launch") + _ELSEWHERE.get(engine, f" on {engine}") for engine, n in untimed.items())
-        )
+    if untimed := untimed_text(profile):
+        lines.append(f"not in these figures: {untimed}")
     return "\n".join(lines)
+
+
+def untimed_text(profile: Profile) -> str:
+    """How many launches there are that no figure includes, and where; empty without one."""
+    return ", ".join(plural(n, "launch") + _ELSEWHERE.get(engine, f" on {engine}") for engine, n in engine_totals(profile).items())
 
 
 def kernels_text(profile: Profile) -> str:
