@@ -7,7 +7,7 @@ factories, and all levels share this walk. Steps cost about 0.3 µs each beside 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -80,10 +80,13 @@ class Frame:
     def code(self, block: Block) -> Code:
         """The steps of `block` but its terminator, whose meaning is its parent's."""
         body = [op for op in block.ops if not op.has_trait(IsTerminator)]
-        steps = [step for op in body if (step := self._step(op)) is not None]
-        code = Code(steps, Counter(op.name for op in body if _is_instruction(op)))
+        code = Code(self.steps(body), Counter(op.name for op in body if _is_instruction(op)))
         self.codes.append(code)
         return code
+
+    def steps(self, ops: Iterable[Operation]) -> list[Step]:
+        """What these ops do, without those that do nothing."""
+        return [step for op in ops if (step := self._step(op)) is not None]
 
     def _step(self, op: Operation) -> Step | None:
         factory = self.table.get(type(op))

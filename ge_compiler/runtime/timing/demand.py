@@ -57,13 +57,22 @@ def number_of(value: Extent) -> int | None:
     return None
 
 
+@dataclass(frozen=True)
+class Head:
+    """What a block does first: arithmetic on its arguments and on what is outside of it."""
+
+    ops: tuple[Operation, ...]
+    values: tuple[tuple[SSAValue, int], ...]
+    """Of these values, each with its modulus, the time of the rest of the block depends."""
+
+
 @dataclass
 class Demands:
     """The values of a kernel that its time depends on."""
 
     kernel: FuncOp
     moduli: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    _free: dict[Block, tuple[tuple[SSAValue, int], ...]] = field(default_factory=dict[Block, tuple[tuple[SSAValue, int], ...]])
+    _heads: dict[Block, Head] = field(default_factory=dict[Block, "Head"])
 
     def __post_init__(self) -> None:
         self._changed = True
@@ -75,18 +84,26 @@ class Demands:
     def wants(self, value: SSAValue) -> bool:
         return value in self.moduli
 
-    def free(self, block: Block) -> tuple[tuple[SSAValue, int], ...]:
-        """The values from outside of `block` and its arguments that the time of running it depends on, each with its modulus."""
-        if block not in self._free:
-            inside = {value for op in block.walk() for value in (*op.results, *(a for r in op.regions for b in r.blocks for a in b.args))}
-            used = {value: None for op in block.walk() for value in self.operands(op) if value not in inside}
-            self._free[block] = tuple((value, self.moduli[value]) for value in used)
-        return self._free[block]
+    def head(self, block: Block) -> Head:
+        """The head of a block: many blocks that begin with different numbers are alike behind it."""
+        if block not in self._heads:
+            ops: dict[Operation, None] = {}
+            for op in block.ops:
+                sources = [value.owner for value in op.operands]
+                known = all(source in ops for source in sources if isinstance(source, Operation) and source.parent is block)
+                if known and op.name.startswith("arith.") and op.results[0] in self.moduli:
+                    ops[op] = None
+            rest = [op for op in block.walk() if op not in ops]
+            inside = {value for op in rest for value in (*op.results, *(a for r in op.regions for b in r.blocks for a in b.args))}
+            used = {value: None for op in rest for value in self.operands(op) if value not in inside}
+            self._heads[block] = Head(tuple(ops), tuple((value, self.moduli[value]) for value in used))
+        return self._heads[block]
 
     def operands(self, op: Operation) -> list[SSAValue]:
-        """The operands of an op that time depends on."""
-        values = [*op.operands, *(e for value in op.operands if _is_memref(value) for e in _extents(op, value) if not isinstance(e, int))]
-        return [value for value in values if value in self.moduli]
+        """The operands of an op that time depends on, and the extents of its memrefs. Where a memref lies does not matter."""
+        values: list[SSAValue] = [] if any(map(_is_memref, op.results)) or isinstance(op, npu.InstructionOp) else list(op.operands)
+        extents = [e for value in op.operands if _is_memref(value) for e in _extents(op, value) if not isinstance(e, int)]
+        return [value for value in (*values, *extents) if value in self.moduli]
 
     def _visit(self, op: Operation) -> None:
         match op:

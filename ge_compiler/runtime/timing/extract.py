@@ -107,12 +107,15 @@ def _argument(op: npu.InstructionOp) -> int | None:
 
 
 @dataclass
-class _Free:
-    """Registers that a block's time depends on, each with its modulus."""
+class _Head:
+    """Computes the registers that a block's time depends on, each with its modulus."""
 
+    steps: Sequence[Step]
     slots: Sequence[tuple[int, int]]
 
     def key(self, r: Registers) -> tuple[int, ...]:
+        for step in self.steps:
+            step(r)
         return tuple([r[slot] % modulus if modulus else r[slot] for slot, modulus in self.slots])
 
 
@@ -142,9 +145,9 @@ class _Reader:
         self._function(*(None for _ in self.kernel.body.block.args))
         return self.shared.pool.body(self.items)
 
-    def body(self, op: Operation, free: _Free, r: Registers, run: Step) -> Body:
+    def body(self, op: Operation, head: _Head, r: Registers, run: Step) -> Body:
         """What a block does once, for the values that stand in its registers."""
-        key = (op, self.lane, self.core if self._by_core else 0, *free.key(r))
+        key = (op, self.lane, self.core if self._by_core else 0, *head.key(r))
         found = self.memo.get(key)
         if found is None:
             found = self.memo[key] = self.nested(r, run)
@@ -160,13 +163,9 @@ class _Reader:
         overhead = self.shared.overheads.loop
         return self.shared.pool.body([(SCALAR, overhead), *items] if items and overhead else items)
 
-    def free(self, frame: Frame, block: Block) -> _Free:
-        return _Free([(frame.slot(value), modulus) for value, modulus in self._free_values(block)])
-
-    def _free_values(self, block: Block) -> list[tuple[SSAValue, int]]:
-        demands = self.shared.demands
-        own = [(argument, demands.moduli[argument]) for argument in block.args if demands.wants(argument)]
-        return [*demands.free(block), *own]
+    def head(self, frame: Frame, block: Block) -> _Head:
+        found = self.shared.demands.head(block)
+        return _Head(frame.steps(found.ops), [(frame.slot(value), modulus) for value, modulus in found.values])
 
 
 # ---- loops ------------------------------------------------------------------------------------------------------------
@@ -178,7 +177,7 @@ def _for(reader: _Reader) -> Factory:
         block, moduli = op.body.block, reader.shared.demands.moduli
         induction, *carried = frame.slots(block.args)
         start, results, ends = frame.slots(op.iter_args), frame.slots(op.results), frame.slots(_yielded(block))
-        free, run = reader.free(frame, block), frame.code(block).run
+        head, run = reader.head(frame, block), frame.code(block).run
         modulus, carries = moduli.get(block.args[0], 1), any(argument in moduli for argument in block.args[1:])
 
         def step(r: Registers) -> None:
@@ -191,7 +190,7 @@ def _for(reader: _Reader) -> Factory:
                 r[induction] = r[low] + i * r[stride]
                 for slot, value in zip(carried, values, strict=True):
                     r[slot] = value
-                bodies.append(reader.nested(r, run) if carries else reader.body(op, free, r, run))
+                bodies.append(reader.nested(r, run) if carries else reader.body(op, head, r, run))
                 values = [r[slot] for slot in ends] if carries else values
             for slot, value in zip(results, values, strict=True):
                 r[slot] = value
@@ -217,16 +216,17 @@ def _grid(reader: _Reader) -> Factory:
     def factory(op: tile.GridOp, frame: Frame) -> Step:
         points, block = frame.slots(op.points), op.body.block
         trip = frame.slot(op.trip) if isinstance(op, tile.GridLoopOp) else None
-        free, run, total = reader.free(frame, block), frame.code(block).run, math.prod(op.grid)
+        head, run, total = reader.head(frame, block), frame.code(block).run, math.prod(op.grid)
+        axes = list(zip(reversed(points), reversed(op.grid), strict=True))
 
         def step(r: Registers) -> None:
             bodies: list[Body] = []
             for number in range(reader.core, total, reader.shared.target.cores):
                 if trip is not None:
                     r[trip] = len(bodies)
-                for slot, extent in zip(reversed(points), reversed(op.grid), strict=True):
+                for slot, extent in axes:
                     number, r[slot] = divmod(number, extent)
-                bodies.append(reader.body(op, free, r, run))
+                bodies.append(reader.body(op, head, r, run))
             reader.blocks += len(bodies)
             reader.items += reader.shared.pool.sequence(bodies)
 

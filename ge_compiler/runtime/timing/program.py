@@ -110,7 +110,8 @@ def _repetition(bodies: Sequence[Body], at: int) -> tuple[int, int]:
     """The period with which the bodies from `at` on repeat, and how often: what covers most, the shorter period of equals."""
     best, covered = (1, 1), 1
     for period in range(1, min(_LONGEST_PERIOD, (len(bodies) - at) // 2) + 1):
-        if bodies[at + period] is not bodies[at]:
+        # A multiple of a period that has been seen to end within it ends there too.
+        if bodies[at + period] is not bodies[at] or (period <= covered and period % best[0] == 0 and best[1] > 1):
             continue
         end = at + period
         while end < len(bodies) and bodies[end] is bodies[end - period]:
