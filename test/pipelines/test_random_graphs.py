@@ -19,6 +19,7 @@ from ge_compiler.dialects.parser import parse_module
 from ge_compiler.runtime.accuracy import identical, measure
 from ge_compiler.runtime.execute import Statistics, execute
 from ge_compiler.runtime.lifted import Lifted
+from ge_compiler.runtime.lifted.tracing import STEP_LIMIT
 from ge_compiler.tools.opt.pass_manager import PassManager
 from ge_compiler.transforms.iteration.accesses import NoDomain
 from ge_compiler.transforms.iteration.domain import domain_of
@@ -252,7 +253,9 @@ def check_levels(kernel: Kernel, result: str, chip: str, schedule: dict[str, int
     for way in ({"width": 1}, {"width": 3, "workers": 2}, {}):
         lifted = execute(module, kernel.arguments, {}, lifted=Lifted(**way), statistics=(counts := Statistics()))[0]
         assert identical(lifted, values["npu"]), (way, text)
-        assert counts.lifted == counts.launches, counts.not_lifted
+        # Only one block that goes through its tiles one column at a time may take longer to prepare than to execute.
+        too_long = f"a block has more than {STEP_LIMIT} steps"
+        assert counts.lifted == counts.launches or counts.not_lifted == {"kernel": too_long}, counts.not_lifted
 
 
 UNHURRIED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
