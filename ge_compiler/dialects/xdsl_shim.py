@@ -6,6 +6,7 @@ The one place that knows xDSL's private names, and that mends what xDSL 0.75 get
 - Hexadecimal elements of a float `dense` are bit patterns, as MLIR means them, and every dense constant prints so that
   it reads back to the same bits: NaN payloads, infinities and the sign of zero included.
 - Strings beyond ASCII, which are printed with escapes, are read back as strings: the files and modules of locations among them.
+- The assembly format of an op is read when the op is first parsed or printed: a compilation does neither with most ops.
 
 A test holds the parser equal to the stock one; raising the xDSL pin starts here.
 """
@@ -15,8 +16,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable
+from functools import cached_property
 from math import isfinite
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -37,6 +39,8 @@ from xdsl.dialects.builtin import (
     UnregisteredAttr,
 )
 from xdsl.ir import Attribute, Data, Operation, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.irdl import IRDLOperation, OpDef
+from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.parser import Parser
 from xdsl.parser.attribute_parser import AttrParser
 from xdsl.parser.core import ForwardDeclaredValue, UnresolvedOperand
@@ -66,6 +70,54 @@ def set_op_error_handler(handler: OpErrorHandler) -> None:
         handler(self, message, underlying_error)
 
     Operation.emit_error = emit_error
+
+
+# ---- assembly formats -------------------------------------------------------------------------------------------------
+
+_Op = TypeVar("_Op", bound=IRDLOperation)
+_read_format = FormatProgram.from_str
+
+
+class _LateFormat:
+    """A `FormatProgram` that is read at its first use: reading all is half of the time in which dialects are imported."""
+
+    def __init__(self, text: str, op_def: OpDef) -> None:
+        self._text = text
+        self._op_def = op_def
+
+    @cached_property
+    def _program(self) -> FormatProgram:
+        return _read_format(self._text, self._op_def)
+
+    def parse(self, parser: Parser, op_type: type[_Op]) -> _Op:
+        return self._program.parse(parser, op_type)
+
+    def print(self, printer: Printer, op: IRDLOperation) -> None:
+        self._program.print(printer, op)
+
+
+def _late_format(input: str, op_def: OpDef) -> Any:
+    return _LateFormat(input, op_def)
+
+
+FormatProgram.from_str = _late_format
+
+
+# ---- attributes -------------------------------------------------------------------------------------------------------
+
+_dense_array: Any = DenseArrayBase  # whose overloads pyright cannot bind
+_unpack_values = _dense_array.get_values
+
+
+def _values_once(self: Any) -> tuple[Any, ...]:
+    """The elements of an array, unpacked once: every access to operands in segments asks for their sizes."""
+    known: dict[str, Any] = self.__dict__
+    if "_values" not in known:
+        known["_values"] = _unpack_values(self)
+    return known["_values"]
+
+
+_dense_array.get_values = _values_once
 
 
 # ---- lexing -----------------------------------------------------------------------------------------------------------
