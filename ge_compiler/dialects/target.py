@@ -122,6 +122,7 @@ class NpuTarget:
 _SHIPPED = Path(__file__).parent / "targets"
 
 
+@functools.cache
 def available_targets() -> tuple[str, ...]:
     """The names of the targets that ship with the compiler, sorted."""
     return tuple(sorted(file.stem for file in _SHIPPED.glob("*.toml")))
@@ -132,6 +133,7 @@ def complete_targets() -> tuple[str, ...]:
     return tuple(name for name in available_targets() if "\nbased_on = " not in _shipped(name))
 
 
+@functools.cache
 def _shipped(name: str) -> str:
     return (_SHIPPED / f"{name}.toml").read_text(encoding="utf-8")
 

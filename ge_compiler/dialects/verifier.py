@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from ge_compiler.dialects import LEVELS
 from ge_compiler.dialects.diagnostics import CompileError, Note, did_you_mean
 from ge_compiler.dialects.states import UPDATED_BY
+from ge_compiler.dialects.symbols import symbols_unchanged
 
 
 def verify_module(module: ModuleOp) -> None:
@@ -23,7 +24,8 @@ def verify_module(module: ModuleOp) -> None:
     for op in module.walk():
         _check_attributes(op)  # first: a misspelt attribute is why other rules fail
     try:
-        module.verify()
+        with symbols_unchanged(module):
+            module.verify()
     except CompileError:
         raise
     except Exception as error:

@@ -28,6 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 from ge_compiler.dialects.diagnostics import Note
 from ge_compiler.dialects.fused.destinations import updated_argument, verify_destinations
 from ge_compiler.dialects.fused.kernels import Engine, EngineAttr, Values, engine_of, is_kernel, show_types
+from ge_compiler.dialects.symbols import symbols_of
 from ge_compiler.dialects.types import shaped_type, verify_element_types
 
 
@@ -47,6 +48,9 @@ class _Launch(IRDLOperation):
         around: Operation = self
         while (parent := around.parent_op()) is not None and not around.has_trait(SymbolOpInterface):
             around = parent
+        if (symbols := symbols_of(around.parent_op())) is not None:
+            found = symbols.get(self.kernel_name)
+            return found if isinstance(found, FuncOp) else None
         return next((op for op in _nearest_first(around) if isinstance(op, FuncOp) and op.sym_name.data == self.kernel_name), None)
 
     @property

@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from ge_compiler.dialects.ge import shapes
 from ge_compiler.dialects.ge.base import GeOp, ShapeRule
 from ge_compiler.dialects.ge.shapes import constants as rules
+from ge_compiler.dialects.symbols import symbols_of
 from ge_compiler.dialects.types import Tensor, verify_element_type
 
 
@@ -115,7 +116,12 @@ def find_weight(op: Operation, name: str) -> WeightOp | None:
     root: Operation | None = op
     while root is not None and not isinstance(root, ModuleOp):
         root = root.parent_op()
-    return next((w for w in weights(root) if w.sym_name.data == name), None) if root is not None else None
+    if root is None:
+        return None
+    if (symbols := symbols_of(root)) is not None:
+        found = symbols.get(name)
+        return found if isinstance(found, WeightOp) else None
+    return next((w for w in weights(root) if w.sym_name.data == name), None)
 
 
 def weights(module: ModuleOp) -> list[WeightOp]:
