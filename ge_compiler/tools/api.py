@@ -24,20 +24,19 @@ from xdsl.dialects.builtin import ModuleOp
 from ge_compiler import __version__
 from ge_compiler.dialects import LEVELS
 from ge_compiler.dialects.diagnostics import CompileError, Remark, did_you_mean
-from ge_compiler.dialects.parser import parse_module
 from ge_compiler.dialects.target import table_digest
-from ge_compiler.runtime.execute import Statistics, execute
-from ge_compiler.runtime.lifted import Lifted
 from ge_compiler.runtime.om import Artifact, malformed
-from ge_compiler.runtime.report import Report, report
 from ge_compiler.runtime.signature import DTYPES, FLOATS, Array, Signature, State, TensorSpec, dtype_name, nest
 from ge_compiler.runtime.weights import WeightStore
 from ge_compiler.tools.compilation import FALLBACKS, PRECISION_MODES, Options, compile_levels, text_of, tiling_text
-from ge_compiler.tools.conversions import use_torch_if_loaded
-from ge_compiler.tools.host import run_on_host
 
+# What executes a program is imported when one is: it takes as long to load as the whole of a small compilation.
 if TYPE_CHECKING:
     import torch
+
+    from ge_compiler.runtime.execute import Statistics
+    from ge_compiler.runtime.lifted import Lifted
+    from ge_compiler.runtime.report import Report
 
 
 @dataclass
@@ -83,6 +82,8 @@ class Program:
         if level not in self.levels:
             raise CompileError(f"the program has no level '{level}'{did_you_mean(level, self.levels)}; levels: {', '.join(self.levels)}")
         if level not in self._modules:
+            from ge_compiler.dialects.parser import parse_module
+
             self._modules[level] = parse_module(self._texts[level], f"{self._source}:{level}")
         return self._modules[level]
 
@@ -92,6 +93,8 @@ class Program:
 
     def report(self) -> Report:
         """Operators, kernels, bytes and instructions."""
+        from ge_compiler.runtime.report import report
+
         return report({level: self.module(level) for level in self.levels}, self.remarks)
 
     def memory(self) -> list[dict[str, Any]]:
@@ -117,6 +120,9 @@ class Program:
         once, with the same bits; with `check` every instruction runs by itself, and what it reads is checked. `shadow_limit` is how many
         bytes of weights may be kept in f32 as well (until another limit is given).
         """
+        from ge_compiler.runtime.execute import execute
+        from ge_compiler.tools.host import run_on_host
+
         self.signature.check(inputs)
         arrays = [*inputs, *map(self._contents, self.signature.buffers)]
         level = level or self.levels[-1]
@@ -124,6 +130,9 @@ class Program:
         return execute(self.module(level), arrays, self.weights, statistics=statistics, host=run_on_host, lifted=lifted)
 
     def _lifted_with(self, shadow_limit: int | None) -> Lifted:
+        from ge_compiler.runtime.lifted import Lifted
+        from ge_compiler.tools.conversions import use_torch_if_loaded
+
         use_torch_if_loaded()
         if self._lifted is None or (shadow_limit is not None and shadow_limit != self._lifted.shadows.limit):
             self._lifted = Lifted(shadow_limit=shadow_limit)
