@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from io import StringIO
 from typing import Any
@@ -16,6 +14,7 @@ from xdsl.printer import Printer
 from ge_compiler import dialects
 from ge_compiler.dialects import LEVELS
 from ge_compiler.dialects.diagnostics import CompileError, Remark, collect_remarks
+from ge_compiler.dialects.garbage import garbage_uncollected
 from ge_compiler.dialects.target import DEFAULT_TARGET, TARGET_ATTRIBUTE, load_target
 from ge_compiler.dialects.verifier import verify_module
 from ge_compiler.lowering.pipelines import checks, module_level
@@ -52,7 +51,7 @@ def compile_levels(module: ModuleOp, options: Options, stop: str = LEVELS[-1]) -
     Raises `CompileError` for a fault of the module or the options, and for what runs elsewhere than on the AI Cores if that is forbidden.
     """
     modules: dict[str, ModuleOp] = {}
-    with collect_remarks() as remarks, _garbage_uncollected():
+    with collect_remarks() as remarks, garbage_uncollected():
         for level, lowered in lower(module, options, stop):
             if options.fallback == "error" and (level == "fused" or not modules):
                 refuse(engine_rows(lowered, remarks))
@@ -60,21 +59,9 @@ def compile_levels(module: ModuleOp, options: Options, stop: str = LEVELS[-1]) -
     return modules, tuple(remarks)
 
 
-@contextmanager
-def _garbage_uncollected() -> Generator[None]:
-    """Passes make many objects that stay: looking for garbage among them, and among all of torch's, takes a third of their time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
 def lower(module: ModuleOp, options: Options, stop: str = LEVELS[-1]) -> Iterator[tuple[str, ModuleOp]]:
     """
-    The module at its own level and at each below, down to `stop`, as copies of their own. The given module is changed.
+    The module at its own level and at each below, down to `stop`, as modules of their own; the given one is changed and becomes the last.
 
     Raises `CompileError` for a fault of the module or the options.
     """
@@ -89,11 +76,12 @@ def lower(module: ModuleOp, options: Options, stop: str = LEVELS[-1]) -> Iterato
     _apply_choices(context, module, start, options)
     yield start, module.clone()
     for level in LEVELS[LEVELS.index(start) + 1 : LEVELS.index(stop) + 1]:
-        # Verifying after each pass, as ge-opt does, would cost as much as the passes of a deep model.
+        # Verifying after each pass, as ge-opt does, would cost more than the passes: each stage ends in gates of its own.
         PassManager(f"to-{level}", verify_each=False).run(context, module)
         _apply_choices(context, module, level, options)
-        verify_module(module)
-        yield level, module.clone()
+        if level == stop:
+            verify_module(module)
+        yield level, module if level == stop else module.clone()
 
 
 def _check_choices(start: str, options: Options) -> None:

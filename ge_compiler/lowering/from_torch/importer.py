@@ -22,6 +22,7 @@ from torch.fx import Node
 from xdsl.dialects.builtin import ModuleOp
 
 from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.garbage import garbage_uncollected
 from ge_compiler.dialects.types import Tensor
 from ge_compiler.dialects.verifier import verify_module
 from ge_compiler.lowering.from_torch.dtypes import name_of, type_of
@@ -68,8 +69,9 @@ def import_model(
     leaves = [leaf for name, value in arguments.items() for leaf in flatten(name, value)]
     tensors = {name: value for name, value in leaves if isinstance(value, torch.Tensor)}
     program = _Program(exported, list(tensors))
-    module = program.module()
-    verify_module(module)
+    with garbage_uncollected():
+        module = program.module()
+        verify_module(module)
     signature = Signature(
         inputs=tuple(_input_spec(name, value) for name, value in tensors.items()),
         outputs=program.output_specs(),
