@@ -108,6 +108,8 @@ class Conversion:
         properties = {name: attribute_of(value) for name, value in attributes.items() if value is not None and value is not False}
         draft = kind(operands=given, properties=properties, result_types=like or [self.result])
         types = draft.infer_types()
+        if list(types) == [result.type for result in draft.results]:
+            return self.emit(draft).results
         draft.drop_all_references()
         return self.emit(kind(operands=given, properties=properties, result_types=types)).results
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import linecache
+import os
 import re
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,8 +20,13 @@ _TORCH = str(Path(torch.__file__).parent)
 
 def display_path(path: str) -> str:
     """`path` relative to the working directory where it lies below it, so that artifacts do not depend on where a checkout is."""
+    return _relative(path, os.getcwd())
+
+
+@lru_cache(maxsize=256)  # all operators of a model stand in a few files
+def _relative(path: str, directory: str) -> str:
     try:
-        return str(Path(path).resolve().relative_to(Path.cwd().resolve()))
+        return str(Path(path).resolve().relative_to(Path(directory).resolve()))
     except ValueError:
         return path
 
