@@ -137,9 +137,9 @@ def _multiples(size: int) -> list[int]:
     return [v for v in range(16, limit + 1, 16) if v <= 256 or v % 32 == 0]
 
 
-def _waves(domain: Domain, schedule: Schedule, target: NpuTarget) -> int:
+def _waves(domain: Domain, shape: TileShape, target: NpuTarget) -> int:
     """Tiles that the busiest core computes."""
-    return -(-prod(clip(domain, schedule, target).grid(domain)) // target.cores)
+    return -(-prod(shape.grid(domain)) // target.cores)
 
 
 def _chunks(domain: Domain, shape: TileShape) -> int:
@@ -151,11 +151,13 @@ def _chunks(domain: Domain, shape: TileShape) -> int:
 
 def _trips(domain: Domain, schedule: Schedule, target: NpuTarget) -> int:
     """How often the busiest core fills its tiles anew."""
-    return _waves(domain, schedule, target) * _chunks(domain, clip(domain, schedule, target))
+    shape = clip(domain, schedule, target)
+    return _waves(domain, shape, target) * _chunks(domain, shape)
 
 
 def _rank(domain: Domain, schedule: Schedule, target: NpuTarget) -> tuple[int, int, int, int]:
-    shape, waves = clip(domain, schedule, target), _waves(domain, schedule, target)
+    shape = clip(domain, schedule, target)
+    waves = _waves(domain, shape, target)
     if domain.anchor is not None:
         cost = waves * (shape.rows + shape.columns)
     else:
@@ -171,7 +173,7 @@ def _complete(domain: Domain, schedule: Schedule, target: NpuTarget) -> Iterator
     if domain.anchor is None:
         yield schedule
         return
-    skew, waves = schedule.get("skew", 0), _waves(domain, schedule, target)
+    skew, waves = schedule.get("skew", 0), _waves(domain, clip(domain, schedule, target), target)
     for slots in (2, 1):
         whole = {"l1": max(slots, 1 + skew), "l0": slots, **schedule, "skew": skew}
         whole["k0"] = schedule.get("k0") or _longest_step(domain, whole, target)

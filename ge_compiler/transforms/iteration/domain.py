@@ -32,7 +32,7 @@ class Group:
     dimensions: tuple[Dimension, ...] = ()
     reduced: bool = False
 
-    @property
+    @cached_property
     def size(self) -> int:
         return prod(d.size for d in self.dimensions)
 
