@@ -45,7 +45,9 @@ def check_sync(kernel: FuncOp, target: NpuTarget, *, cores: int | None = None, t
 class _Program:
     """The order of a cluster's instructions: the same for all clusters that issue the same ones."""
 
-    order: Sequence[Executed]
+    order: Sequence[Executed] | None
+    """`None` where they block each other."""
+    instructions: int
     names: Sequence[str]
     in_order: Sequence[bool]
 
@@ -76,19 +78,20 @@ class _Check:
     def _check_clusters(self, trips: int | None) -> None:
         """Orders and races inside each cluster; clusters that issue the same instructions are ordered once."""
         function = Function(self.kernel, table_of(self.recorder))
-        programs: dict[Hashable, _Program | None] = {}
+        programs: dict[Hashable, _Program] = {}
         for core in range(self.target.cores):
             self.faults.context = f" (on core {core})" if core else ""
             entries = self._trace(function, core, trips)
-            self.coverage.instructions += sum(isinstance(e.op, npu.InstructionOp) for e in entries)
-            self.coverage.synchronisations += sum(not isinstance(e.op, npu.InstructionOp) for e in entries)
-            signature = tuple(_signature(entry) for entry in entries)
-            known = signature in programs
-            program = programs[signature] if known else self._order(entries)
+            signature = tuple(map(_signature, entries))
+            twin = programs.get(signature)
+            program = twin or self._program(entries)
             programs[signature] = program
-            if program is not None and (not known or self.tracked):
+            self.coverage.instructions += program.instructions
+            self.coverage.synchronisations += len(entries) - program.instructions
+            if program.order is not None and (twin is None or self.tracked):
+                order = program.order if twin is None else _in_global_memory(entries, program.order)
                 races = Races(self.target, program.names, program.in_order, self.tracked, self.faults)
-                races.check(entries, self._relevant(entries, program, known), on_chip=not known, with_values=trips is None)
+                races.check(entries, order, on_chip=twin is None, with_values=trips is None)
         self.faults.context = ""
         self.coverage.streams += len(programs)
 
@@ -101,15 +104,10 @@ class _Check:
         entries.sort(key=lambda entry: entry.position)
         return entries
 
-    def _order(self, entries: Sequence[Entry]) -> _Program | None:
+    def _program(self, entries: Sequence[Entry]) -> _Program:
         order = Order(self.target, self.faults)
-        return _Program(order.order, order.names, order.in_order) if order.run(entries) else None
-
-    def _relevant(self, entries: Sequence[Entry], program: _Program, known: bool) -> Iterable[Executed]:
-        """What to check of a cluster: of the twin of another one only what it does in global memory."""
-        if not known:
-            return program.order
-        return (e for e in program.order if any(isinstance(v, GlobalView) for v in (*entries[e.place].reads, *entries[e.place].writes)))
+        instructions = sum(isinstance(entry.op, npu.InstructionOp) for entry in entries)
+        return _Program(order.order if order.run(entries) else None, instructions, order.names, order.in_order)
 
     def _check_cores(self) -> None:
         """Global memory of all cores: every block and iteration, of those instructions only that touch what is written."""
@@ -154,8 +152,15 @@ class _Check:
         return values
 
 
+def _in_global_memory(entries: Sequence[Entry], order: Sequence[Executed]) -> Iterable[Executed]:
+    """What to check of the twin of another cluster."""
+    return (e for e in order if any(isinstance(v, GlobalView) for v in (*entries[e.place].reads, *entries[e.place].writes)))
+
+
 def _signature(entry: Entry) -> Hashable:
-    views = tuple(id(v) if isinstance(v, ChipView) else 0 in v.shape for v in (*entry.reads, *entry.writes))
+    if not entry.writes:  # it orders pipes
+        return (id(entry.op), entry.pipe, entry.number, entry.block)
+    views = tuple([id(v) if isinstance(v, ChipView) else 0 in v.shape for v in (*entry.reads, *entry.writes)])
     return (id(entry.op), entry.pipe, entry.number, entry.block, views)
 
 

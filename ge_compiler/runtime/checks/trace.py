@@ -61,14 +61,15 @@ def _grid(recorder: Recorder) -> Factory:
     def factory(op: tile.GridOp, frame: Frame) -> Step:
         points, code = frame.slots(op.points), frame.code(op.body.block)
         trip = frame.slot(op.trip) if isinstance(op, tile.GridLoopOp) else None
-        total = math.prod(op.grid)
+        grid = op.grid
+        total = math.prod(grid)
 
         def step(r: Registers) -> None:
             blocks = range(recorder.core, total, recorder.target.cores)
             for count in recorder.iterations(op, len(blocks)):
                 number = blocks[count]
                 coordinates: list[int] = []
-                for extent in reversed(op.grid):
+                for extent in reversed(grid):
                     number, coordinate = divmod(number, extent)
                     coordinates.insert(0, coordinate)
                 for slot, value in zip(points, coordinates, strict=True):
