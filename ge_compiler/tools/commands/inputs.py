@@ -27,6 +27,8 @@ from ge_compiler.tools.opt.registry import UsageError
 _SPEC = re.compile(r"(?P<dtype>\w+)\[(?P<shape>[\d,\s]*)\](?:=rand:(?P<seed>\d+)|=@(?P<file>.+))?")
 _MOST_DIMENSIONS = 64
 _MOST_ELEMENTS = 1 << 40
+_MOST_DIGITS = 20
+"""Python refuses to read numbers of thousands of digits."""
 _FORMS = "NAME=DTYPE[SIZES] (x=f16[32,768]), NAME=DTYPE[SIZES]=rand:SEED, NAME=@FILE.npy or NAME=DTYPE[SIZES]=@FILE.npy"
 
 
@@ -79,7 +81,11 @@ def _parse(text: str) -> Input:
     sizes = [size.strip() for size in match["shape"].split(",")] if match["shape"].strip() else []
     if "" in sizes:
         raise UsageError(f"--input '{text}': a size is missing between the commas")
-    shape = tuple(map(int, sizes))
+    if not all(map(str.isdecimal, sizes)):
+        raise UsageError(f"--input '{text}' is not understood; write {_FORMS}")
+    if len(match["seed"] or "") > _MOST_DIGITS:
+        raise UsageError(f"--input '{text}': a seed has at most {_MOST_DIGITS} digits")
+    shape = tuple(int(size) if len(size) <= _MOST_DIGITS else _MOST_ELEMENTS + 1 for size in sizes)
     if len(shape) > _MOST_DIMENSIONS or math.prod(shape) > _MOST_ELEMENTS:
         raise UsageError(f"--input '{text}' is too large: at most {_MOST_DIMENSIONS} dimensions and 2^40 elements")
     file = None if match["file"] is None else Path(match["file"])

@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _bytes(text: str) -> int:
     """A number of bytes; K, M and G stand for 2^10, 2^20 and 2^30."""
-    match = re.fullmatch(r"(\d+)([KMG]?)", text, re.IGNORECASE)
+    match = re.fullmatch(r"(\d{1,20})([KMG]?)", text, re.IGNORECASE)
     if match is None:
         raise argparse.ArgumentTypeError(f"expected a number of bytes such as 64M, got '{text}'")
     return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2].upper()]

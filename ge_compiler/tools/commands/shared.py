@@ -83,7 +83,7 @@ def add_compilation_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _seed(text: str) -> int:
-    if not text.isdecimal() or int(text) >= 1 << 64:
+    if not text.isdecimal() or len(text) > 20 or int(text) >= 1 << 64:  # Python refuses to read numbers of thousands of digits
         raise argparse.ArgumentTypeError(f"must be from 0 to 2^64 - 1, got '{text}'")
     return int(text)
 
