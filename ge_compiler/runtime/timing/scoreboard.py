@@ -89,8 +89,9 @@ class Core:
         start, frames = self.executed, self.frames
         self.paused = False
         for waiting in self.deferred:
-            while waiting and self._issue(board, (waiting[0][0],), 0, waiting[0][1]):
+            while waiting and (self._instruction if waiting[0][0][0] == INSTRUCTION else self._order)(board, *waiting[0]):
                 waiting.popleft()
+                self.executed += 1
         while frames:
             frame = frames[-1]
             frame.at = self._issue(board, frame.items, frame.at)
@@ -136,82 +137,86 @@ class Core:
             if board.folding is not None and frame.entry is not None:
                 board.folding.leave(board, self, frame)
 
-    def _issue(self, board: Board, items: Sequence[Item], at: int, due: int | None = None) -> int:
-        """
-        Issues items from `at` on and lets their pipes take them up, as far as that goes; where it stopped.
-
-        `due` is when an item that was put off had been issued.
-        """
-        # Nearly all time that timing takes is spent here: names are local, maxima written out, and one loop does what functions could.
-        costs, tokens, events, until = board.costs, board.tokens, board.events, board.until
-        heads, frees, dones, busy, queues = self.head, self.free, self.done, self.busy, self.queues
-        first, time, waits = at, self.time, due is None and self.waits
+    def _issue(self, board: Board, items: Sequence[Item], at: int) -> int:
+        """Issues items from `at` on and lets their pipes take them up, as far as that goes; where it stopped."""
+        queues, deferred, first, time, waits = self.queues, self.deferred, at, self.time, self.waits
         for item in items[at:] if at else items:
             kind: int = item[0]
-            if kind > BARRIER:
-                if kind != SCALAR:
+            if kind <= BARRIER:
+                pipe: int = item[1]
+                if waits and deferred[pipe]:
                     break
-                time = time + item[1]
-                at += 1
-                continue
-            pipe: int = item[1]
-            if waits and self.deferred[pipe]:
-                break
-            queue, head, free = queues[pipe], heads[pipe], frees[pipe]
-            if due is None:
-                issued = queue[0]
+                issued = queues[pipe][0]
                 issued = (time if time > issued else issued) + item[2]
-            else:
-                issued = due
-            if issued > head:
-                head = issued
-            if kind == INSTRUCTION:
-                if until is not None and free >= until:
-                    self.paused = True
+                if not (self._instruction(board, item, issued) if kind == INSTRUCTION else self._order(board, item, issued)):
                     break
-                work: int = item[3]
-                fill, occupancy, latency = costs[work]
-                arrival = head + fill
-                if free > head:
-                    head = free
-                end = (free if free > arrival else arrival) + occupancy
-                frees[pipe] = end
-                busy[pipe] += occupancy
-                if events is not None:
-                    events.append(Event(self.number, item, end - occupancy, end))
-                end = end + latency
-                if end > dones[pipe]:
-                    dones[pipe] = end
-            else:
-                start = head
-                channels: tuple[int, ...] = () if kind == BARRIER else item[3]
-                if kind == SET:
-                    done = dones[pipe]
-                    if head > done:
-                        done = head
-                    for channel in channels:
-                        tokens[channel].append(done + item[4])
-                elif kind == WAIT:
-                    if not all(map(tokens.__getitem__, channels)):
-                        break
-                    for channel in channels:
-                        token = tokens[channel].popleft()
-                        if token > head:
-                            head = token
-                elif dones[pipe] > head:
-                    head = dones[pipe]
-                if events is not None:
-                    events.append(Event(self.number, item, max(start, free), head))
-            heads[pipe] = head
-            queue.append(head)
-            if due is None:
                 time = issued
+            elif kind == SCALAR:
+                time = time + item[1]
+            else:
+                break
             at += 1
         self.time = time
         self.executed += at - first
-        if board.trace is not None and due is None:
+        if board.trace is not None:
             board.trace += [(self.number, item) for item in items[first:at]]
         return at
+
+    # Nearly all time that timing takes is spent here, so maxima are written out.
+
+    def _instruction(self, board: Board, item: Item, issued: int) -> bool:
+        """Lets a pipe take up an instruction that was issued at a time; not behind a change of costs."""
+        pipe: int = item[1]
+        free, head = self.free[pipe], self.head[pipe]
+        if board.until is not None and free >= board.until:
+            self.paused = True
+            return False
+        work: int = item[3]
+        fill, occupancy, latency = board.costs[work]
+        if issued > head:
+            head = issued
+        arrival = head + fill
+        if free > head:
+            head = free
+        self.head[pipe] = head
+        self.queues[pipe].append(head)
+        self.free[pipe] = end = (free if free > arrival else arrival) + occupancy
+        self.busy[pipe] += occupancy
+        if board.events is not None:
+            board.events.append(Event(self.number, item, end - occupancy, end))
+        end = end + latency
+        if end > self.done[pipe]:
+            self.done[pipe] = end
+        return True
+
+    def _order(self, board: Board, item: Item, issued: int) -> bool:
+        """The same for a flag or a barrier of a pipe; not where a token is not there yet."""
+        kind: int = item[0]
+        pipe: int = item[1]
+        head, tokens = self.head[pipe], board.tokens
+        if issued > head:
+            head = issued
+        start = head
+        if kind == SET:
+            given: tuple[int, ...] = item[3]
+            done = self.done[pipe]
+            for channel in given:
+                tokens[channel].append((done if done > head else head) + item[4])
+        elif kind == WAIT:
+            channels: tuple[int, ...] = item[3]
+            if not all(map(tokens.__getitem__, channels)):
+                return False
+            for channel in channels:
+                token = tokens[channel].popleft()
+                if token > head:
+                    head = token
+        elif self.done[pipe] > head:
+            head = self.done[pipe]
+        self.head[pipe] = head
+        self.queues[pipe].append(head)
+        if board.events is not None:
+            board.events.append(Event(self.number, item, max(start, self.free[pipe]), head))
+        return True
 
     def _barrier(self, board: Board, kind: int) -> bool:
         if kind in board.held or self.waits:
