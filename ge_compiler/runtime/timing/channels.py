@@ -66,6 +66,8 @@ def _with_lanes(pool: Pool, channels: Channels, target: NpuTarget, bodies: Seque
     """The same where lanes differ: flags of lane n have the numbers from n times the number of flags on."""
     kinds, size = streams_of(target), len(channels.flags)
     lanes = range(target.vec_per_cube)
+    used = [(s, body) for s, body in zip(kinds, bodies, strict=True) if _does_something(body)]
+    at = {(s.kind, s.lane): i for i, (s, _) in enumerate(used)}
 
     def of_cube(item: Item) -> Item:
         channel: int = item[3][0]
@@ -74,15 +76,12 @@ def _with_lanes(pool: Pool, channels: Channels, target: NpuTarget, bodies: Seque
     def of_lane(lane: int) -> Callable[[Item], Item]:
         return lambda item: (*item[:3], (item[3][0] + lane * size,), *item[4:])
 
-    streams = tuple(
-        Stream(s.kind, s.units, _rewritten(pool, body, of_cube if s.kind == CUBE else of_lane(s.lane), {}))
-        for s, body in zip(kinds, bodies, strict=True)
-    )
+    streams = tuple(Stream(s.kind, s.units, _rewritten(pool, body, of_cube if s.kind == CUBE else of_lane(s.lane), {})) for s, body in used)
     names = [(flag, lane) for lane in lanes for flag in channels.flags]
     made = tuple(
         Channel(
             str(flag) if not flag.across and flag.receiver == CUBE else f"{flag} of lane {lane}",
-            0 if flag.receiver == CUBE else 1 + lane,
+            at.get((flag.receiver, 0 if flag.receiver == CUBE else lane), 0),
             flag.across,
         )
         for flag, lane in names

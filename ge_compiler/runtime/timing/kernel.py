@@ -108,8 +108,9 @@ class KernelTime:
 
     @functools.cached_property
     def ideal_ticks(self) -> int:
-        """What the kernel would take if nothing ever waited: its tensors once through HBM, its products on all cubes."""
-        memory = self.traffic.compulsory / self.timing.shared_rate("hbm.read")
+        """What the kernel would take if nothing ever waited: its bytes once through HBM and L2, or its products on all cubes."""
+        rate, t = self.timing.shared_rate, self.traffic
+        memory = max(t.needed / rate("hbm.read"), (t.needed + t.hbm_written) / rate("hbm.mixed"), t.once / rate("l2.total"))
         total = sum(
             count * cluster.count * (cost.occupancy - self.timing.ticks("cube.gap"))
             for cluster in self.program.clusters

@@ -118,8 +118,9 @@ def time_module(module: ModuleOp, target: NpuTarget | None = None) -> ModuleTime
         if times.is_idle:
             untimed[IDLE] += 1
             continue
-        launches.append(LaunchTime(_name(op), _operators(op), op.location, times.time(cache.held(values)), op))
-        cache.touch(values)
+        time = times.time(cache.held(values))
+        launches.append(LaunchTime(_name(op), _operators(op), op.location, time, op))
+        cache.touch([values[i] for i in sorted(time.traffic.whole)])
     return ModuleTime(target.name, target.timing, tuple(launches), dict(untimed))
 
 
@@ -132,7 +133,7 @@ def _operators(op: fused.LaunchOp) -> tuple[str, ...]:
 
 
 class _Cache:
-    """Which tensors L2 holds between launches: those that were touched last."""
+    """Which tensors L2 holds between launches: those that a launch has moved the whole of, the last ones."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity

@@ -28,8 +28,12 @@ class Traffic:
     written: int
     hbm_read: Fraction
     hbm_written: Fraction
-    compulsory: int
-    """Bytes that any program for the kernel would move between HBM and the chip: its tensors once, without workspaces."""
+    needed: Fraction
+    """Bytes that any program for the kernel would read from HBM: what is not in L2 of its tensors once."""
+    once: int
+    """Bytes of its tensors once, without workspaces: what goes through L2 at least."""
+    whole: frozenset[int]
+    """The arguments of which no byte is left out."""
     misses: tuple[Fraction, ...]
     """For each work, the part of its bytes that is not in L2."""
 
@@ -56,9 +60,11 @@ def traffic_of(program: KernelProgram, sizes: tuple[int, ...], timing: Timing, r
     misses = tuple(Fraction(0) if w.cost.traffic is None else missing[w.argument, w.cost.traffic.writes] for w in program.works)
     read, written = (sum(n for (_, writes), n in asked.items() if writes is is_write) for is_write in (False, True))
     hbm = [sum((missing[key] * n for key, n in asked.items() if key[1] is is_write), Fraction(0)) for is_write in (False, True)]
+    needed = (Fraction(min(missing[key] * n, _once(key[0], n, sizes))) for key, n in asked.items() if not key[1])
     both = {argument for argument, writes in asked if writes and (argument, False) in asked}
-    once = [key for key in asked if key[0] not in both]
-    return Traffic(read, written, hbm[0], hbm[1], sum(_once(key[0], asked[key], sizes) for key in once), misses)
+    once = sum(_once(argument, n, sizes) for (argument, _), n in asked.items() if argument not in both)
+    whole = frozenset(argument for (argument, _), n in asked.items() if argument is not None and n >= sizes[argument])
+    return Traffic(read, written, hbm[0], hbm[1], sum(needed, Fraction(0)), once, whole, misses)
 
 
 def _all_works(program: KernelProgram) -> list[tuple[Work, int]]:

@@ -215,6 +215,51 @@ def test_no_kernel_is_faster_than_its_bytes() -> None:
     assert time.achieved <= 1
 
 
+@pytest.mark.parametrize("target", ["Ascend910A", "Ascend910B2"])
+@pytest.mark.parametrize("rows", [100, 5000, 40000])
+def test_nothing_is_beyond_the_roofline(rows: int, target: str) -> None:
+    """Results that stay in L2 need not come to HBM, and what is in L2 already need not come from there."""
+    type_ = f"tensor<{rows}x4096xf16>"
+    time = time_module(operators(f"  %y = ge.Relu %x : ({type_}) -> {type_}", f"%x: {type_}", type_, target))
+    assert all(0 < launch.kernel.achieved <= 1 for launch in time.launches)
+    (kernel,) = kernels(operators(f"  %y = ge.Relu %x : ({type_}) -> {type_}", f"%x: {type_}", type_, target))
+    assert 0 < time_kernel(kernel, load_target(target), [0, 1]).achieved <= 1
+
+
+def test_a_tensor_is_in_l2_once_the_whole_of_it_was_moved() -> None:
+    table, rows = "tensor<65536x256xf16>", "tensor<4x256xf16>"
+    text = f"""
+  %some = ge.GatherV2 %x, %i {{axis = 0 : i64}} : ({table}, tensor<4xi32>) -> {rows}
+  %s = ge.ReduceSumD %some {{axes = array<i64: 1>}} : ({rows}) -> tensor<4xf16>
+  %t = ge.ReduceSumD %x {{axes = array<i64: 1>}} : ({table}) -> tensor<65536xf16>
+  %y = ge.ReduceSumD %x {{axes = array<i64: 1>, keep_dims}} : ({table}) -> tensor<65536x1xf16>"""
+    results = ("%s", "tensor<4xf16>"), ("%t", "tensor<65536xf16>"), ("%y", "tensor<65536x1xf16>")
+    module = operators(text, f"%x: {table}, %i: tensor<4xi32>", ", ".join(t for _, t in results), names=", ".join(n for n, _ in results))
+    gathered, first, second = (launch.kernel.hbm_bytes for launch in time_module(module).launches)
+    assert gathered < 2**20
+    assert first >= 65536 * 256 * 2
+    assert second < 2**20
+
+
+def operators(text: str, arguments: str, types: str, target: str = "Ascend910B2", names: str = "%y") -> ModuleOp:
+    """Operators of `ge`, lowered to instructions."""
+    source = f"func.func @main({arguments}) -> ({types}) {{\n{text}\n  func.return {names} : {types}\n}}"
+    module = parse_module(f'builtin.module attributes {{ge.target = "{target}"}} {{\n{source}\n}}', "operators.mlir")
+    PassManager("to-npu", verify_each=False).run(context(), module)
+    return module
+
+
+def test_lanes_that_differ_do_not_make_a_kernel_mixed() -> None:
+    """One row is the work of one lane, and the cube has none."""
+    type_ = "tensor<1x64xf32>"
+    (launch,) = time_module(operators(f"  %y = ge.Relu %x : ({type_}) -> {type_}", f"%x: {type_}", type_)).launches
+    assert not launch.kernel.is_mixed
+    assert {stream.kind for cluster in launch.kernel.program.clusters for stream in cluster.streams} == {"aiv"}
+    timing = launch.kernel.timing
+    per_block = launch.kernel.cores * timing.ticks_of_microseconds("launch.block")
+    assert launch.kernel.launch_ticks == timing.ticks_of_microseconds("launch.base") + per_block
+
+
 # ---- programs of launches ---------------------------------------------------------------------------------------------
 
 

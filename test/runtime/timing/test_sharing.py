@@ -258,7 +258,7 @@ def compare(made: tuple[Kernel, KernelProgram]) -> float:
     """The relative error of phase-static shares against fluid ones."""
     kernel, program = made
     assert TARGET.timing is not None
-    bytes_ = Bytes(0, 0, Fraction(0), Fraction(0), 0, tuple(kernel.misses))
+    bytes_ = Bytes(0, 0, Fraction(0), Fraction(0), Fraction(0), 0, frozenset(), tuple(kernel.misses))
     ours = Sharing(program, TARGET.timing, bytes_).run().ticks
     return ours / Fluid(kernel, program).run() - 1
 
