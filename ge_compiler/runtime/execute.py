@@ -6,32 +6,30 @@ bytes that another buffer has overwritten are errors with a place. Unchecked exe
 
 from __future__ import annotations
 
-import functools
 import random
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController  # pyright: ignore[reportMissingTypeStubs]
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 
 from ge_compiler.dialects import fused, ge
-from ge_compiler.dialects.buf import RESULTS_ATTRIBUTE
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.ge.semantics import evaluate
 from ge_compiler.dialects.ge.shapes import shape_and_element, show
-from ge_compiler.dialects.memory import GLOBAL, Space, bytes_of, mem_of
+from ge_compiler.dialects.memory import Space, bytes_of
 from ge_compiler.dialects.semantics import Array, dtype_of
 from ge_compiler.dialects.states import states
 from ge_compiler.dialects.target import target_of
 from ge_compiler.dialects.types import buffer_type
+from ge_compiler.runtime.border import check_inputs, is_on_memory, main_of
 from ge_compiler.runtime.interpreters.buffers import TILE_BUFFERS, arena_bytes, buffer_table
 from ge_compiler.runtime.interpreters.control import CONTROL
 from ge_compiler.runtime.interpreters.grids import grid_table
@@ -40,6 +38,7 @@ from ge_compiler.runtime.interpreters.tensors import TENSORS, TILE_VALUES
 from ge_compiler.runtime.lifted import Lifted, NotLifted, launch
 from ge_compiler.runtime.machine import Machine
 from ge_compiler.runtime.memory import Memory, Region
+from ge_compiler.runtime.threads import one_blas_thread
 from ge_compiler.runtime.walk import Factory, Frame, Function, Registers, Step, Table, noting
 
 
@@ -86,7 +85,7 @@ def execute(
     `lifted`, kernels at `npu` run many blocks at once, with the same bits; what cannot runs checked, and `statistics` says why. Raises
     `CompileError` where the inputs do not fit the module, the program is at fault, or it needs a host and there is none.
     """
-    with _one_thread(), np.errstate(all="ignore"), nullcontext() if lifted is None else lifted.lock:
+    with one_blas_thread(), np.errstate(all="ignore"), nullcontext() if lifted is None else lifted.lock:
         if lifted is None:
             run = _Run(module, weights, check, block_order, host, None)
             results = run(inputs)
@@ -103,15 +102,28 @@ def execute(
 def _run_lifted(
     lifted: Lifted, module: ModuleOp, inputs: Sequence[Array], weights: Mapping[str, Array], host: Host | None
 ) -> tuple[_Run, list[Array]]:
-    """One execution with what was prepared before, and its results."""
-    run: _Run = lifted.prepared((module, weights, host), lambda: _Run(module, weights, lifted.is_partial, None, host, lifted))
+    """
+    One execution with what was prepared before, and its results.
+
+    The first one keeps a history of memory, by which it is seen that launches read what was written before; if all were lifted, the next
+    ones need none.
+    """
+
+    program = module, weights, host
+
+    def prepared(check: bool) -> _Run:
+        return lifted.prepared((*program, check), lambda: _Run(module, weights, check, None, host, lifted))
+
+    run = prepared(not lifted.is_proven(program))
     try:
-        return run, run(inputs)
+        results = run(inputs)
     except NotLifted:
-        # Without a history of memory the checked executor cannot take over: once more, with one.
-        lifted.is_partial = True
-        run = lifted.prepared((module, weights, host), lambda: _Run(module, weights, True, None, host, lifted), anew=True)
-        return run, run(inputs)
+        # Data named a row that there is not: the checked executor, which needs the history, says where.
+        run = prepared(True)
+        results = run(inputs)
+    if run.all_lifted:
+        lifted.proven = program
+    return run, results
 
 
 def _own(result: Array, foreign: Sequence[Array]) -> Array:
@@ -121,77 +133,14 @@ def _own(result: Array, foreign: Sequence[Array]) -> Array:
     return result if in_order and not shared else result.copy()
 
 
-@functools.cache
-def _blas() -> Any:
-    # Looking for the libraries costs milliseconds: once a process.
-    controller: Any = ThreadpoolController()
-    return controller.select(user_api="blas")
-
-
-@contextmanager
-def _one_thread() -> Generator[None]:
-    """One BLAS thread: two pools of two threads spin against each other, and bits must not depend on the machine's cores."""
-    with _blas().limit(limits=1):
-        yield
-
-
-def _main_of(module: ModuleOp) -> FuncOp:
-    main = SymbolTable.lookup_symbol(module, "main")
-    if not isinstance(main, FuncOp):
-        raise CompileError.at(module, "has no function @main to execute")
-    return main
-
-
-def result_count(main: FuncOp) -> int:
-    """How many of the last arguments of `@main` are results: none while its values are tensors."""
-    count = main.attributes.get(RESULTS_ATTRIBUTE)
-    return count.value.data if isinstance(count, IntegerAttr) else 0
-
-
-def _input_types(main: FuncOp) -> list[Attribute]:
-    types = list(main.function_type.inputs)
-    return types[: len(types) - result_count(main)]
-
-
-def _on_memory(main: FuncOp) -> bool:
-    """Whether the values of `@main` have addresses. Raises `CompileError` where its border is neither the one nor the other."""
-    count, types = result_count(main), list(main.function_type.inputs)
-    on_memory = [isinstance(t, MemRefType) for t in types]
-    if not any(on_memory) and count == 0:
-        return False
-    if not all(on_memory) or any(mem_of(t) != GLOBAL for t in types) or main.function_type.outputs.data:
-        raise CompileError.at(main, "@main takes and gives tensors, or memrefs of global memory as arguments only, never both")
-    written = [*types[len(types) - count :], *(types[i] for i in states(main))] if 0 <= count <= len(types) else []
-    if not 0 <= count <= len(types) or any(not buffer_type(t).has_static_shape() for t in written):
-        raise CompileError.at(main, f"the last {count} arguments are to be results of a static shape, but @main takes {main.function_type}")
-    numbers = sorted(states(main).values())
-    if len(set(numbers)) < len(numbers) or (numbers and not 0 <= numbers[0] <= numbers[-1] < count + len(numbers)):
-        raise CompileError.at(main, f"has {count + len(numbers)} results, states included, but states are updated by results {numbers}")
-    return True
-
-
-def _check_inputs(main: FuncOp, inputs: Sequence[Array]) -> list[Array]:
-    types = _input_types(main)
-    if len(inputs) != len(types):
-        raise CompileError.at(main, f"@main takes {len(types)} inputs, got {len(inputs)}")
-    for i, (type_, array) in enumerate(zip(types, inputs, strict=True)):
-        shape, element = shape_and_element(type_)
-        fits = len(shape) == array.ndim and all(size in (got, -1) or size < 0 for size, got in zip(shape, array.shape, strict=True))
-        if not fits or array.dtype != dtype_of(element):
-            name = main.body.block.args[i].name_hint
-            which = f"input #{i} (%{name})" if name else f"input #{i}"
-            raise CompileError.at(main, f"{which} must be {type_}, got {show(array.shape)} of {array.dtype}")
-    return [np.ascontiguousarray(array).reshape(array.shape) for array in inputs]
-
-
 class _Run:
     """Executions of a module: the memories, the weights, and the functions compiled so far."""
 
     def __init__(
         self, module: ModuleOp, weights: Mapping[str, Array], check: bool, block_order: int | None, host: Host | None, lifted: Lifted | None
     ) -> None:
-        self._main, self._weights = _main_of(module), weights
-        self._is_on_memory = _on_memory(self._main)
+        self._main, self._weights = main_of(module), weights
+        self._is_on_memory = is_on_memory(self._main)
         self._check, self._host, self._lifted = check, host, lifted
         self._machine = Machine(target_of(module), arena_bytes(self._main), check)
         self._random = None if block_order is None else random.Random(block_order)
@@ -224,13 +173,18 @@ class _Run:
 
     def __call__(self, inputs: Sequence[Array]) -> list[Array]:
         """The results of `@main` in one execution, which forgets the ones before."""
-        arrays = _check_inputs(self._main, inputs)
+        arrays = check_inputs(self._main, inputs)
         for counts in (self._launches, self._lifted_launches, self._lifted_instructions, self._not_lifted):
             counts.clear()
         for function in self._functions.values():
             function.forget()
         self._machine.arena.forget()
         return self._on_memory(arrays) if self._is_on_memory else self._function(self._main)(*arrays)
+
+    @property
+    def all_lifted(self) -> bool:
+        """Whether no launch of the last execution had to run checked."""
+        return not self._not_lifted
 
     def _on_memory(self, inputs: Sequence[Array]) -> list[Array]:
         """What `@main` leaves in its states and in its last arguments, in the order of its results."""

@@ -281,11 +281,20 @@ class Region(Reference):
         self.owner.last_writer = op
         return self.owner
 
-    def mark_written(self, op: Operation) -> None:
-        """As if `op` had written every element what it is now."""
-        owner = self._writing(op)
-        if self.tags is not None:
-            self.tags[...] = _pattern(owner.number, self.dtype.itemsize)
+    @property
+    def is_writable(self) -> bool:
+        """Whether a program may write to it."""
+        return self.owner is not None
+
+    def history(self) -> Array | None:
+        """Who wrote each element, one row of numbers for each in the order of memory; `None` where nobody keeps book."""
+        return None if self.tags is None else self.tags.reshape(-1, self.tags.shape[-1])
+
+    def own_entry(self, writer: Operation | None = None) -> Any:
+        """What a row of `history` holds where the elements are this buffer's own; who enters it as `writer` is named in reports."""
+        assert self.owner is not None
+        self.owner.last_writer = writer or self.owner.last_writer
+        return _pattern(self.owner.number, self.dtype.itemsize)
 
     def forget(self) -> None:
         """From here on nothing has been written."""

@@ -20,8 +20,8 @@ from ge_compiler.dialects.states import states
 from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.dialects.types import shaped_type
 from ge_compiler.runtime.arena import arena, end_of
+from ge_compiler.runtime.border import result_count
 from ge_compiler.runtime.engines import EngineRow, engine_rows
-from ge_compiler.runtime.execute import result_count
 
 
 @dataclass(frozen=True)

@@ -91,9 +91,8 @@ class _Follower:
         self._points: dict[Operation, list[int]] = {}
         self._trips: dict[Operation, int] = {}
         self._outside: Counter[str] = Counter()
-        lanes = target.vec_per_cube
         table = {
-            **structure(self._current, lambda: self._core, lanes),
+            **structure(self._current, lambda: self._core, target),
             **instructions(self._current),
             tile.GridLoopOp: self._grid,
             tile.ForallOp: self._grid,

@@ -9,6 +9,7 @@ from xdsl.dialects.func import FuncOp
 
 from ge_compiler.dialects.diagnostics import CompileError
 from ge_compiler.dialects.target import NpuTarget
+from ge_compiler.runtime.lifted.history import keep_book
 from ge_compiler.runtime.lifted.indices import NotLifted
 from ge_compiler.runtime.lifted.program import Lifted
 from ge_compiler.runtime.memory import Region
@@ -25,12 +26,11 @@ def launch(lifted: Lifted, function: FuncOp, target: NpuTarget, regions: Sequenc
         raise NotLifted("an argument is not contiguous")
     kernel = lifted.kernel(function, target, arrays)
     for number in kernel.written():
-        if regions[number].owner is None:
+        if not regions[number].is_writable:
             raise NotLifted(f"writes to {regions[number].label}, which may only be read")
+    keep_book(function, kernel.followed.phases, regions)
     try:
         lifted.run(kernel, arrays, constant)
     except CompileError as error:
         raise NotLifted(error.message) from error
-    for number in kernel.written():
-        regions[number].mark_written(function)
     return kernel.instructions

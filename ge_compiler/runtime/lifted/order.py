@@ -16,7 +16,8 @@ LARGEST = 2**24
 
 def check_order(traces: Sequence[Trace], shapes: Sequence[tuple[int, ...]], groups: Sequence[int]) -> None:
     """Raises `NotLifted` unless the blocks of a grid touch different elements of each tensor that they write."""
-    for number in sorted({a.number for t in traces for a in t.accesses}):
+    written = {groups[a.number] for t in traces for a in t.accesses if a.writes}
+    for number in sorted({a.number for t in traces for a in t.accesses if groups[a.number] in written}):
         shape = shapes[number]
         if 0 in shape:
             continue

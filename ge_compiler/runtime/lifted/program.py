@@ -154,8 +154,8 @@ class Lifted:
     def __init__(self, *, width: int | None = None, workers: int = 1, shadow_limit: int | None = None) -> None:
         self.width = width
         self.shadows = Shadows(shadow_limit)
-        self.is_partial = False
-        """Whether some launch was not lifted before: memory then has a history, which the checked executor needs."""
+        self.proven: tuple[object, ...] | None = None
+        """The program of which every launch has been lifted, and been seen to read only what was written before."""
         self.lock = Lock()
         """Held while a program executes: scratch memory serves one at a time."""
         self._prepared: tuple[tuple[object, ...], Any] | None = None
@@ -163,12 +163,16 @@ class Lifted:
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
         self._kernels: dict[object, Kernel | NotLifted] = {}
 
-    def prepared(self, key: tuple[object, ...], make: Callable[[], Any], *, anew: bool = False) -> Any:
+    def prepared(self, key: tuple[object, ...], make: Callable[[], Any]) -> Any:
         """What `make` gave the last time, if that was for the same objects."""
         known = self._prepared
-        if anew or known is None or any(x is not y for x, y in zip(known[0], key, strict=True)):
+        if known is None or not _same(known[0], key):
             self._prepared = known = key, make()
         return known[1]
+
+    def is_proven(self, program: tuple[object, ...]) -> bool:
+        """Whether `program` is the one that is `proven`."""
+        return self.proven is not None and _same(self.proven, program)
 
     @property
     def scratch_bytes(self) -> int:
@@ -219,6 +223,10 @@ class Lifted:
         if source.wide or source.turned:
             array = self.shadows.of(array, source, constant[source.number])
         return array.reshape(-1).view(np.uint8)
+
+
+def _same(some: Sequence[object], others: Sequence[object]) -> bool:
+    return all(x is y for x, y in zip(some, others, strict=True))
 
 
 def _groups(arrays: Sequence[Array]) -> list[int]:

@@ -13,6 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from ge_compiler.dialects import buf, npu, semantics
 from ge_compiler.dialects.index_list import join_index_list
 from ge_compiler.dialects.memory import Space, bytes_of, mem_of
+from ge_compiler.dialects.target import NpuTarget
 from ge_compiler.dialects.types import buffer_type
 from ge_compiler.runtime.interpreters.control import CONTROL
 from ge_compiler.runtime.lanes import lanes_of, per_lane
@@ -84,14 +85,16 @@ def _if(op: scf.IfOp, frame: Frame) -> Step:
 # ---- views ------------------------------------------------------------------------------------------------------------
 
 
-def _at(current: Current, lanes: int) -> Factory:
+def _at(current: Current, target: NpuTarget) -> Factory:
     def factory(op: buf.AtOp, frame: Frame) -> Step:
         type_, label = buffer_type(op.result), op.label.data
         space, dtype, offsets = mem_of(type_).space, dtype_of(op.result), tuple(op.offsets.get_values())
         slot, result = frame.slot(0 if op.slot is None else op.slot), frame.slot(op.result)
         rows, columns = type_.get_shape()
         ranges = tuple((o, o + bytes_of(type_)) for o in offsets)
-        count = lanes if space is Space.UB else 1
+        count = target.vec_per_cube if space is Space.UB else 1
+        if max(end for _, end in ranges) > target.capacity(space):
+            raise NotLifted(f'"{label}" lies beyond the end of {space}')
 
         def view(lane: int, number: Any) -> ChipView:
             if np.any(np.less(number, 0)) or np.any(np.greater_equal(number, len(offsets))):
@@ -182,8 +185,8 @@ def _dim(op: memref.DimOp, frame: Frame) -> Step:
     return step
 
 
-def structure(current: Current, core: Callable[[], Index], lanes: int) -> Table:
-    """The meanings of all ops but instructions: of `lanes` a cluster, on the core that `core` tells."""
+def structure(current: Current, core: Callable[[], Index], target: NpuTarget) -> Table:
+    """The meanings of all ops but instructions, on the core of `target` that `core` tells."""
 
     def block_idx(op: npu.BlockIdxOp, frame: Frame) -> Step:
         result = frame.slot(op.result)
@@ -194,7 +197,7 @@ def structure(current: Current, core: Callable[[], Index], lanes: int) -> Table:
         return step
 
     def sub_block_idx(op: npu.SubBlockIdxOp, frame: Frame) -> None:
-        frame.set_constant(op.result, per_lane(range(lanes)))
+        frame.set_constant(op.result, per_lane(range(target.vec_per_cube)))
 
     return {
         **{op: CONTROL[op] for op in (arith.ConstantOp, arith.IndexCastOp)},
@@ -203,7 +206,7 @@ def structure(current: Current, core: Callable[[], Index], lanes: int) -> Table:
         arith.CmpiOp: _binary,
         scf.ForOp: _for,
         scf.IfOp: _if,
-        buf.AtOp: _at(current, lanes),
+        buf.AtOp: _at(current, target),
         memref.SubviewOp: _subview,
         memref.ReinterpretCastOp: _reinterpret,
         memref.CastOp: _same,

@@ -115,10 +115,8 @@ class Tracer:
             cell, where = kept
             return cell.read(where, lambda where, pieces: self._assembled(op, where, cell.dtype, pieces))
         x = self._operand(view)
-        if self._touched.written(view.number):
-            self._access(view, x, writes=False)
-            return self.compact(op, x)
-        return x
+        self._access(view, x, writes=False)
+        return self.compact(op, x) if self._touched.written(view.number) else x
 
     def write(self, op: Operation, view: View, value: Operand) -> None:
         if value.shape != view.shape:
@@ -138,10 +136,12 @@ class Tracer:
         self.into(op, arithmetic.convert, [value], out)
 
     def table(self, view: View) -> Operand:
-        """All of a matrix in global memory, for rows that data names."""
+        """All of a matrix in global memory, for rows that data names: any may be read, and those not written to stay as they are."""
         if not isinstance(view, GlobalView):
             raise NotLifted("rows are taken from on-chip memory")
-        return self._operand(view)
+        x = self._operand(view)
+        self.trace.tables.append(self._access_of(view, x, writes=False))
+        return x
 
     def is_written(self, view: GlobalView) -> bool:
         return self._touched.written(view.number)
@@ -157,9 +157,10 @@ class Tracer:
         return Operand(Global(view.number), view.dtype, rows, columns, down, across, base, strides)
 
     def _access(self, view: GlobalView, x: Operand, writes: bool) -> None:
-        rows, columns = x.shape
-        where = affine(view.offset, self.rank)
-        self.trace.accesses.append(Access(view.number, writes, where, (rows, columns), (x.row_stride, x.column_stride)))
+        self.trace.accesses.append(self._access_of(view, x, writes))
+
+    def _access_of(self, view: GlobalView, x: Operand, writes: bool) -> Access:
+        return Access(view.number, writes, affine(view.offset, self.rank), x.shape, (x.row_stride, x.column_stride))
 
     def _kept(self, view: GlobalView) -> tuple[Cell, Rectangle] | None:
         """The rectangle of the running core's own part of a workspace; `None` for other tensors.

@@ -143,5 +143,7 @@ class Trace:
     """How many blocks it has along each axis of the grid; offsets are those of its first one."""
     steps: list[Step] = field(default_factory=list[Step])
     accesses: list[Access] = field(default_factory=list[Access])
+    tables: list[Access] = field(default_factory=list[Access])
+    """Matrices of which data names rows."""
     scatters: bool = False
     """Whether rows are stored where data says: the order of blocks may then matter."""

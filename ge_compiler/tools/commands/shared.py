@@ -188,7 +188,7 @@ def module_main(module: ModuleOp) -> FuncOp:
 
 def _signature_of(main: FuncOp) -> Signature:
     from ge_compiler.dialects.states import states
-    from ge_compiler.runtime.execute import result_count
+    from ge_compiler.runtime.border import result_count
 
     arguments = list(main.body.block.args)
     count = result_count(main)

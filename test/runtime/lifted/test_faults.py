@@ -50,6 +50,12 @@ def module(body: str, rows: int = 16, blocks: int = 4) -> Any:
 LOAD = f"      npu.load <nd> ins(%xs : {ROWS}) outs(%a : {TILE})\n"
 EXP = f"      npu.vexp ins(%a : {TILE}) outs(%b : {TILE})\n"
 STORE = f"      npu.store ins(%b : {TILE}) outs(%ys : {ROWS})\n"
+PART, THREE = "memref<3x8xf32, strided<[8, 1], offset: ?>>", "memref<3x8xf32, strided<[8, 1]>, #npu.mem<ub>>"
+STORE_THREE_ROWS = f"""\
+      %part = memref.subview %ys[0, 0] [3, 8] [1, 1] : {ROWS} to {PART}
+      %three = memref.subview %b[0, 0] [3, 8] [1, 1] : {TILE} to {THREE}
+      npu.store ins(%three : {THREE}) outs(%part : {PART})
+"""
 
 
 def x(rows: int = 16) -> Array:
@@ -71,8 +77,10 @@ def test_a_kernel_without_faults_is_lifted() -> None:
         (LOAD + f'      %c = buf.at "c" [32] : {TILE}\n      npu.vdup 0.0 : f32 outs(%c : {TILE})\n' + EXP + STORE, "last written through"),
         (LOAD.replace("%xs", "%far").join([f"      %j = arith.addi %m, %c4 : index\n      %far = memref.subview %x[%j, 0] [4, 8] [1, 1] "
          f": memref<16x8xf32> to {ROWS}\n", EXP + STORE]), "out of bounds"),
+        (LOAD + EXP, "%y.*which nothing has written"),
+        (LOAD + EXP + STORE_THREE_ROWS, "%y.*which nothing has written"),
     ],
-    ids=["unwritten", "overwritten", "out of bounds in the last block"],
+    ids=["unwritten", "overwritten", "out of bounds in the last block", "without results", "with a part of the results"],
 )  # fmt: skip
 def test_faults_are_reported_as_the_checked_executor_does(body: str, message: str) -> None:
     with pytest.raises(CompileError, match=message) as checked:
@@ -81,6 +89,12 @@ def test_faults_are_reported_as_the_checked_executor_does(body: str, message: st
         execute(module(body), [x()], {}, lifted=Lifted())
     assert str(fast.value) == str(checked.value)
     assert fast.value.notes == checked.value.notes
+
+
+def test_a_buffer_beyond_its_memory_is_reported() -> None:
+    far = f'      %c = buf.at "c" [33554432] : {TILE}\n      npu.vdup 0.0 : f32 outs(%c : {TILE})\n'
+    with pytest.raises(CompileError, match="of ub, which has"):
+        execute(module(LOAD + far + EXP + STORE), [x()], {}, lifted=Lifted())
 
 
 def test_what_a_block_left_on_chip_for_the_next_is_not_lifted() -> None:
@@ -107,6 +121,23 @@ def test_blocks_that_write_the_same_rows_are_not_lifted() -> None:
     results = execute(whole, [x()], {}, lifted=Lifted(), statistics=(counts := Statistics()))
     assert identical(results[0], expected[0])
     assert "other blocks write" in counts.not_lifted["kernel"]
+
+
+def test_what_no_launch_has_written_is_not_read() -> None:
+    """The second launch reads a buffer that the first one should have filled."""
+    text = str(module(LOAD + EXP + STORE))
+    launch = next(line for line in text.splitlines() if "fused.launch" in line)
+    type_ = "memref<16x8xf32>"
+    buffer = f'    %h = buf.at "h" [0] : {type_}\n'
+    second = buffer + launch.replace("(%x)", "(%h)")
+    whole = parse_module(text.replace(launch, buffer + launch.replace("(%y)", "(%h)") + "\n" + launch.replace("(%x)", "(%h)")), "two.mlir")
+    (y,) = execute(whole, [x()], {}, lifted=Lifted(), statistics=(counts := Statistics()))
+    assert identical(y, np.exp(np.exp(x())))
+    assert counts.lifted == {"kernel": 2}
+    lifted = Lifted()
+    for way in (None, lifted, lifted):
+        with pytest.raises(CompileError, match='"h", which nothing has written'):
+            execute(parse_module(text.replace(launch, second), "one.mlir"), [x()], {}, lifted=way)
 
 
 def test_branches_and_trips_that_depend_on_the_block() -> None:
