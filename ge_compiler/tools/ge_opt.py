@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import atexit
 import gc
-import os
 import re
-import signal
 import sys
 from argparse import Namespace
 from collections.abc import Iterable
@@ -18,6 +16,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ge_compiler.tools.ending import status_of
 from ge_compiler.tools.opt.command_line import parse_command_line
 
 if TYPE_CHECKING:
@@ -28,65 +27,19 @@ if TYPE_CHECKING:
 
 _SPLIT = re.compile(r"^// -----.*$", re.MULTILINE)
 _STDIN = "<stdin>"
-_PLEASE_REPORT = "please report it (GE_DEBUG=1 shows the traceback)"
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs ge-opt and returns its exit status; never a traceback, unless the environment variable GE_DEBUG is set."""
     if arguments is None:
         _collect_rarely()
-    try:
-        options = parse_command_line(arguments)
-        status = _run(options)
-        sys.stdout.flush()
-        return status
-    except SystemExit as error:
-        return error.code if isinstance(error.code, int) else 2
-    except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient second one must not add a traceback
-        sys.stderr.write("ge-opt: interrupted\n")
-        return 130
-    except BrokenPipeError:
-        _abandon_output()  # whoever read it has enough
-        return 141
-    except Exception as error:
-        if os.environ.get("GE_DEBUG"):
-            raise
-        return _report(error)
+    return status_of("ge-opt", lambda: _run(parse_command_line(arguments)))
 
 
 def _collect_rarely() -> None:
     """For a process of one command: what it makes mostly stays until the end, and looking for garbage is a fifth of a short run."""
     gc.set_threshold(100_000)
     atexit.register(gc.freeze)  # the interpreter collects twice more when it ends
-
-
-def _abandon_output() -> None:
-    """What standard output still holds goes nowhere, so that the interpreter does not complain when it flushes at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _report(error: Exception) -> int:
-    from ge_compiler.dialects.diagnostics import CompileError, format_diagnostic
-    from ge_compiler.tools.opt.pass_manager import InternalError
-    from ge_compiler.tools.opt.registry import UsageError
-
-    match error:
-        case CompileError():
-            sys.stderr.write(f"{format_diagnostic(error)}\n")
-        case UsageError():
-            sys.stderr.write(f"ge-opt: error: {error}\n")
-            return 2
-        case OSError(filename=str(name)):
-            sys.stderr.write(f"ge-opt: error: cannot open '{name}': {error.strerror}\n")
-        case OSError():
-            sys.stderr.write(f"ge-opt: error: cannot write the output: {error.strerror}\n")
-            _abandon_output()
-        case InternalError():
-            sys.stderr.write(f"ge-opt: {error}; {_PLEASE_REPORT}\n")
-        case _:
-            sys.stderr.write(f"ge-opt: internal error: {type(error).__name__}: {' '.join(str(error).split())}; {_PLEASE_REPORT}\n")
-    return 1
 
 
 def _run(options: Namespace) -> int:

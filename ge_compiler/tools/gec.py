@@ -7,13 +7,13 @@ Exit status: 0 done, 1 a fault of the input, 2 a command line that cannot be car
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 from importlib import import_module
 from typing import NoReturn
 
 from ge_compiler import __version__
+from ge_compiler.tools.ending import status_of
 
 COMMANDS = {
     "compile": "compile a PyTorch model or a .mlir file to an .om file",
@@ -34,22 +34,7 @@ examples:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs gec and returns its exit status; never a traceback, unless the environment variable GE_DEBUG is set."""
-    try:
-        status = _run(sys.argv[1:] if arguments is None else arguments)
-        sys.stdout.flush()
-        return status
-    except SystemExit as error:
-        return error.code if isinstance(error.code, int) else 2
-    except KeyboardInterrupt:
-        sys.stderr.write("gec: interrupted\n")
-        return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    except Exception as error:
-        if os.environ.get("GE_DEBUG"):
-            raise
-        return _report(error)
+    return status_of("gec", lambda: _run(sys.argv[1:] if arguments is None else arguments))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -87,29 +72,6 @@ def _run(arguments: list[str]) -> int:
     if unknown:
         parsers[options.command].error(f"unrecognized arguments: {' '.join(unknown)}")
     return import_module(f"ge_compiler.tools.commands.{options.command}").run(options)
-
-
-def _report(error: Exception) -> int:
-    from ge_compiler.dialects.diagnostics import CompileError, format_diagnostic
-    from ge_compiler.tools.opt.pass_manager import InternalError
-    from ge_compiler.tools.opt.registry import UsageError
-
-    match error:
-        case CompileError():
-            sys.stderr.write(f"{format_diagnostic(error)}\n")
-        case UsageError():
-            sys.stderr.write(f"gec: error: {error}\n")
-            return 2
-        case ModuleNotFoundError(name="torch"):
-            sys.stderr.write("gec: error: this command needs PyTorch: pip install 'ge-compiler[torch]'\n")
-        case MemoryError():
-            sys.stderr.write(f"gec: error: there is not enough memory: {error}\n")
-        case InternalError():
-            sys.stderr.write(f"gec: {error}; please report it (GE_DEBUG=1 shows the traceback)\n")
-        case _:
-            text = " ".join(str(error).split())
-            sys.stderr.write(f"gec: internal error: {type(error).__name__}: {text}; please report it (GE_DEBUG=1 shows the traceback)\n")
-    return 1
 
 
 if __name__ == "__main__":
