@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
 
 from ge_compiler import dialects
@@ -33,6 +33,8 @@ def parse_module(text: str | bytes, filename: str = "<text>", context: Context |
         if os.environ.get("GE_DEBUG"):
             raise
         raise _located(error, parser, filename) from error
+    if isinstance(module.location, UnknownLoc):  # ops outside of a module
+        module.location = _place(filename, 1, 1)
     if verify:
         verify_module(module)
     return module

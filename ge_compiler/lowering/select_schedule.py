@@ -25,6 +25,9 @@ from ge_compiler.lowering.tiling.schedules import Schedule, choose
 from ge_compiler.lowering.tiling.shapes import keys_of
 from ge_compiler.transforms.iteration.domain import domain_of
 
+_MOST_DIGITS = 20
+"""Python refuses to read numbers of thousands of digits."""
+
 
 def parse_tiling(text: str) -> tuple[str, Schedule]:
     """`MatMulV2Gelu=m:16,n:128` as a kernel's name and its tile sizes. Raises `CompileError` with what is expected."""
@@ -38,7 +41,7 @@ def parse_tiling(text: str) -> tuple[str, Schedule]:
         if key not in tile.SCHEDULE_KEYS:
             keys = ", ".join(tile.SCHEDULE_KEYS)
             raise CompileError(f"tiling '{text}': '{key}' is not a key of a schedule{did_you_mean(key, tile.SCHEDULE_KEYS)}; keys: {keys}")
-        if not value.isdecimal() or not tile.in_range(key, int(value)):
+        if not value.isdecimal() or len(value) > _MOST_DIGITS or not tile.in_range(key, int(value)):
             raise CompileError(f"tiling '{text}': {key} must be {tile.expected_of(key)}, got '{value}'")
         if key in schedule:
             raise CompileError(f"tiling '{text}': {key} is given twice")

@@ -218,3 +218,9 @@ def test_long_indentation_is_read_in_linear_time() -> None:
 def test_a_string_that_is_never_closed_is_an_error_in_linear_time() -> None:
     with pytest.raises(CompileError, match=r"^t:1:35: error: end of file reached before closing string literal"):
         parse_module('builtin.module attributes {text = "' + "word " * 20_000, "t")
+
+
+@pytest.mark.parametrize("text", ["", "func.func @f() {\n  func.return\n}"])
+def test_a_module_that_is_not_written_is_where_its_file_begins(text: str) -> None:
+    location = parse_module(text, "some.mlir").location
+    assert str(location) == 'loc("some.mlir":1:1)'

@@ -145,6 +145,7 @@ def _by_resource(path: CriticalPath) -> dict[tuple[str, str], int]:
 class KernelTimes:
     """A kernel as the cores of a target run it, and its times by what is in L2 when it starts."""
 
+    kernel: FuncOp
     target: NpuTarget
     program: KernelProgram
     sizes: tuple[int, ...]
@@ -157,10 +158,13 @@ class KernelTimes:
         return not self.program.clusters
 
     def time(self, resident: Collection[int]) -> KernelTime:
-        """The time where the arguments in `resident` are in L2."""
+        """The time where the arguments in `resident` are in L2. Raises `CompileError` for flags that never come."""
         key = frozenset(resident)
         if key not in self._known:
-            self._known[key] = self._time(key)
+            try:
+                self._known[key] = self._time(key)
+            except CompileError as error:
+                raise CompileError.at(self.kernel, f"@{self.program.name} cannot be timed: {error.message}") from error
         return self._known[key]
 
     def _time(self, resident: frozenset[int]) -> KernelTime:
@@ -185,7 +189,7 @@ def times_of(kernel: FuncOp, target: NpuTarget) -> KernelTimes:
     if key not in _KNOWN or _KNOWN[key].target is not target:
         if len(_KNOWN) >= _KEPT:
             _KNOWN.clear()
-        _KNOWN[key] = KernelTimes(target, read_kernel(kernel, target), tensor_bytes(kernel))
+        _KNOWN[key] = KernelTimes(kernel, target, read_kernel(kernel, target), tensor_bytes(kernel))
     return _KNOWN[key]
 
 

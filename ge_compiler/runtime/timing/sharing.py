@@ -143,7 +143,7 @@ class Sharing:
     def _budget(self, clusters: int) -> Shares:
         """What a cluster has if that many are at work."""
         rate = self.timing.shared_rate
-        return Shares(*(float(rate(key) / clusters) for key in ("hbm.read", "hbm.mixed", "l2.total")))
+        return Shares(*(float(rate(key) / max(1, clusters)) for key in ("hbm.read", "hbm.mixed", "l2.total")))
 
     def _costs(self, shares: Sequence[Shares]) -> Costs:
         works = zip(self.program.works, self._misses, shares, strict=True)

@@ -303,6 +303,13 @@ def test_a_constant_that_is_missing_is_named_where_it_is_needed(tmp_path: Path) 
         time_kernel(kernel, load_target(str(tmp_path / "chip.toml")))
 
 
+def test_a_flag_that_never_comes_is_reported_at_its_kernel() -> None:
+    text = "func.func private @k(%x: memref<4x8xf32>) {\n  npu.wait_flag <aiv.mte2>, <aiv.v>[0]\n  func.return\n}"
+    (kernel,) = kernels(parse_module(text, "k.mlir"))
+    with pytest.raises(CompileError, match=r"k.mlir:1:1: error: .*@k cannot be timed: deadlock: <aiv.v> waits for flag"):
+        time_kernel(kernel, B2)
+
+
 def test_an_extent_that_only_data_decides_is_refused() -> None:
     text = """
     func.func private @k(%x: memref<?x8xf32>, %y: memref<4x8xf32>) {

@@ -52,6 +52,7 @@ MISTAKES = {
     "space in a size": ("compile models.py:Tiny --input 'x=f16[5 2,24]'", 2, "is not understood; write NAME="),
     "long limit": (f"run m.om --shadow-limit {'9' * 5000}", 2, "argument --shadow-limit: expected a number of bytes such as 64M, got '9"),
     "no limit": ("run m.om --shadow-limit 1.5G", 2, "argument --shadow-limit: expected a number of bytes such as 64M, got '1.5G'"),
+    "long tile": (f"compile TINY --tiling MatMulV2=m:{'9' * 5000}", 1, "tiling .*: m must be "),
     "unknown dtype": ("compile models.py:Tiny --input x=bf61[5,24]", 2, r"unknown dtype 'bf61' \(did you mean 'bf16'\?\)"),
     "several dtypes": ("compile models.py:Two --input x=f16[5,8] --input y=f32[8]", 2, r"several floating dtypes \(f16, f32\)"),
     "wrong shape": ("compile models.py:Tiny --input x=f16[5,23]", 1, r"models.py:\d+:\d+: error: torch.export could not trace Tiny"),
