@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -58,8 +59,14 @@ def compile_apart(model: Any, args: Sequence[Any]) -> tuple[ge.Program, Time, Ti
 
 
 def last_line_of(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
-    """Runs a Python file in a process of its own. Raises `RuntimeError` with what it wrote where it fails: a failure is no measurement."""
-    run = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment)
+    """
+    Runs a Python file in a process of its own, with bytecode kept as in any installation.
+
+    Raises `RuntimeError` with what it wrote where it fails: a failure is no measurement.
+    """
+    inherited = os.environ if environment is None else environment
+    kept = {name: value for name, value in inherited.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    run = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=kept)
     if run.returncode:
         raise RuntimeError(f"{' '.join(arguments)} failed:\n{run.stderr}")
     return run.stdout.splitlines()[-1]

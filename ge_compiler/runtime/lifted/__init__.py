@@ -3,8 +3,8 @@
 A kernel is followed once for each class of blocks that have the same extents and loop counts (`tracing`): index arithmetic works on all
 blocks of the class, moves become views, and what remains is a flat list of steps on arrays whose leading axes are the grid's. While it
 is followed, everything that the checked executor reports but indices in data is checked for every block; what cannot be shown, or not
-be expressed, is left to the checked executor with the reason (`NotLifted`). What is not looked at here is what launches leave to each
-other: that every element that a launch reads was written before, and stays as it is until then, is what `verify-memory` has shown.
+be expressed, is left to the checked executor with the reason (`NotLifted`). What launches leave to each other is looked at in the first
+execution of a program (`history`). The order of pipes is not: `verify-sync` has shown that programs of instructions keep theirs.
 """
 
 from __future__ import annotations
