@@ -11,8 +11,8 @@ from ge_compiler.runtime.lifted.values import Operand, Scratch, Step, Trace
 ALIGNMENT = 64
 """Bytes: a cache line."""
 
-SCRATCH = 4 * 2**20
-"""Bytes that a rectangle may take: about what stays in the caches."""
+SCRATCH = 2 * 2**20
+"""Bytes that a rectangle may take: about what stays in the cache of one core."""
 
 
 @dataclass
