@@ -239,7 +239,7 @@ def preparation(kernel: FuncOp) -> float:
     """Seconds until the steps of a kernel are known."""
     shapes = [buffer_type(a.type).get_shape() for a in kernel.body.block.args]
     target = target_of(cast(ModuleOp, kernel.get_toplevel_object()))
-    return seconds({"": lambda: lift(kernel, target, shapes, range(len(shapes)), None)}, 2)[""]
+    return seconds({"": lambda: lift(kernel, target, shapes, range(len(shapes)), (), None)}, 2)[""]
 
 
 def small_tiles() -> None:

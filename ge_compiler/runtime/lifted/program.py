@@ -21,6 +21,9 @@ from ge_compiler.runtime.lifted.kernel import Followed, Phase, follow
 from ge_compiler.runtime.lifted.layout import Layout, chosen_widths, corners, lay_out
 from ge_compiler.runtime.lifted.values import Global, Trace
 
+Pair = tuple[int, int]
+"""Two arguments of a kernel."""
+
 
 @dataclass
 class Part:
@@ -93,9 +96,15 @@ class Kernel:
         return frozenset(i for phase, _, _ in self.phases for i in phase.written - phase.kept)
 
 
-def lift(kernel: FuncOp, target: NpuTarget, shapes: Sequence[tuple[int, ...]], groups: Sequence[int], width: int | None) -> Kernel:
-    """`kernel` in rectangles of at most `width` blocks. Raises `NotLifted`."""
+def lift(
+    kernel: FuncOp, target: NpuTarget, shapes: Sequence[tuple[int, ...]], groups: Sequence[int], overlaps: Sequence[Pair], width: int | None
+) -> Kernel:
+    """
+    `kernel` in rectangles of at most `width` blocks; arguments of one number in `groups` are the same region, those of `overlaps` share a
+    part of their memory. Raises `NotLifted`.
+    """
     followed = follow(kernel, target, shapes, groups)
+    _check_overlaps(followed.phases, groups, overlaps)
     phases: list[tuple[Phase, list[Part], list[Global]]] = []
     for phase in followed.phases:
         limit = 1 if phase.keeps_order else width
@@ -104,6 +113,16 @@ def lift(kernel: FuncOp, target: NpuTarget, shapes: Sequence[tuple[int, ...]], g
         sources = list(dict.fromkeys(x.source for x in operands if isinstance(x.source, Global)))
         phases.append((phase, parts, sources))
     return Kernel(followed, phases)
+
+
+def _check_overlaps(phases: Sequence[Phase], groups: Sequence[int], overlaps: Sequence[Pair]) -> None:
+    """Raises `NotLifted` where a launch changes memory that it knows by two names, so that who is first matters."""
+    written = frozenset[int]().union(*(phase.written for phase in phases))
+    kept = frozenset[int]().union(*(phase.kept for phase in phases))
+    alike = [(i, j) for j in range(len(groups)) for i in range(j) if groups[i] == groups[j] and kept & {i, j}]
+    for i, j in (*overlaps, *alike):
+        if written & {i, j}:
+            raise NotLifted(f"arguments #{i} and #{j} share memory that the kernel changes")
 
 
 class Shadows:
@@ -181,11 +200,11 @@ class Lifted:
 
     def kernel(self, function: FuncOp, target: NpuTarget, arrays: Sequence[Array]) -> Kernel:
         """The lifted form of `function` for arguments like `arrays`. Raises `NotLifted`."""
-        groups = _groups(arrays)
-        key = function, tuple(x.shape for x in arrays), tuple(groups)
+        groups, overlaps = _sharing(arrays)
+        key = function, tuple(x.shape for x in arrays), groups, overlaps
         if key not in self._kernels:
             try:
-                self._kernels[key] = lift(function, target, key[1], groups, self.width)
+                self._kernels[key] = lift(function, target, key[1], groups, overlaps, self.width)
             except NotLifted as reason:
                 self._kernels[key] = reason
         found = self._kernels[key]
@@ -229,6 +248,9 @@ def _same(some: Sequence[object], others: Sequence[object]) -> bool:
     return all(x is y for x, y in zip(some, others, strict=True))
 
 
-def _groups(arrays: Sequence[Array]) -> list[int]:
-    """For each array the first one that it shares memory with."""
-    return [next(j for j, y in enumerate(arrays) if y is x or np.may_share_memory(x, y)) for x in arrays]
+def _sharing(arrays: Sequence[Array]) -> tuple[tuple[int, ...], tuple[Pair, ...]]:
+    """For each array the first one that is the same region, and the pairs that share a part of their memory."""
+    places = [(x.__array_interface__["data"][0], x.shape, x.dtype) for x in arrays]
+    groups = tuple(i if x.size == 0 else places.index(places[i]) for i, x in enumerate(arrays))
+    pairs = [(i, j) for j, y in enumerate(arrays) for i, x in enumerate(arrays[:j]) if groups[i] != groups[j] and np.may_share_memory(x, y)]
+    return groups, tuple(pairs)

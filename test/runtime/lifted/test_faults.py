@@ -140,6 +140,32 @@ def test_what_no_launch_has_written_is_not_read() -> None:
             execute(parse_module(text.replace(launch, second), "one.mlir"), [x()], {}, lifted=way)
 
 
+@pytest.mark.parametrize(("read", "is_faulty"), [("%h", False), ("%g", True)])
+def test_results_that_share_memory_are_not_lifted(read: str, is_faulty: bool) -> None:
+    """Block by block, what the kernel writes to %h lies over what the block before wrote to %g."""
+    type_ = "memref<16x8xf32>"
+    text = str(module(LOAD + EXP + STORE))
+    kernel = text[text.index("  func.func private") : text.index("  func.func @main")]
+    two = kernel.replace("@kernel", "@two").replace(f"%y: {type_})", f"%y: {type_}, %z: {type_})")
+    store = next(line for line in two.splitlines() if "npu.store" in line)
+    view = next(line for line in two.splitlines() if "%ys =" in line)
+    two = two.replace(store, "\n".join([store, view.replace("%ys", "%zs").replace("%y[", "%z["), store.replace("%ys", "%zs")]))
+    launch = next(line for line in text.splitlines() if "fused.launch" in line)
+    both = launch.replace("@kernel", "@two").replace("into(%y)", "into(%h, %g)").replace(f"into({type_})", f"into({type_}, {type_})")
+    buffers = f'    %h = buf.at "h" [0] : {type_}\n    %g = buf.at "g" [128] : {type_}\n'
+    main = text.replace(launch, buffers + both + "\n" + launch.replace("(%x)", f"({read})"))
+    program = parse_module(main.replace("  func.func @main", two + "  func.func @main"), "two.mlir")
+    if is_faulty:
+        for lifted in (None, Lifted()):
+            with pytest.raises(CompileError, match='last written through buffer "h"'):
+                execute(program, [x()], {}, lifted=lifted)
+        return
+    (expected,) = execute(program, [x()], {})
+    (y,) = execute(program, [x()], {}, lifted=Lifted(), statistics=(counts := Statistics()))
+    assert identical(y, expected)
+    assert counts.not_lifted == {"two": "arguments #1 and #2 share memory that the kernel changes"}
+
+
 def test_branches_and_trips_that_depend_on_the_block() -> None:
     body = f"""{LOAD}      %odd = arith.remui %i, %c2 : index
       %is_odd = arith.cmpi eq, %odd, %c1 : index
