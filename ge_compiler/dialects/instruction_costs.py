@@ -92,7 +92,7 @@ def cost_of(op: npu.InstructionOp, extents: Sequence[Extents], target: NpuTarget
     Raises `CompileError` at the op where the target's table lacks a constant that it needs.
     """
     if target.timing is None:
-        raise CompileError.at(op, f"{target.name} cannot be timed: its table has no [timing]; docs/timing-model.md says what belongs there")
+        raise CompileError.at(op, f"{target.name} cannot be timed: its table has no [timing]; docs/targets.md says what belongs there")
     try:
         return _cost(op, [tuple(e) for e in extents], target.timing)
     except CompileError as error:
@@ -241,7 +241,7 @@ def overheads_of(target: NpuTarget) -> Overheads:
     """What order costs on `target`. Raises `CompileError` where its table does not say."""
     timing = target.timing
     if timing is None:
-        raise CompileError(f"{target.name} cannot be timed: its table has no [timing]; docs/timing-model.md says what belongs there")
+        raise CompileError(f"{target.name} cannot be timed: its table has no [timing]; docs/targets.md says what belongs there")
     keys = ["scalar.issue", "scalar.flag", "scalar.loop", "sync.event"]
     values = [timing.ticks(key) for key in keys]
     values += [timing.ticks("sync.cross_core") if target.is_split else 0, timing.ticks("sync.all")]

@@ -91,16 +91,22 @@ class KernelTime:
 
     @property
     def bound(self) -> str:
-        """`MTE2-bound`, `HBM-bound`, `scalar-bound`, or `sync-bound` with the flags that are most often on the critical path."""
+        """
+        `MTE2-bound`, `HBM-bound`, `scalar-bound`; or `sync-bound: MTE2 77%, flag ... and flag ...`: what takes most of the critical path,
+        and the flags that are most often on it.
+        """
         floor = max(self.outcome.floors, key=lambda name: self.outcome.floors[name])
         if self.outcome.floors[floor] >= self.ticks:
             return f"{floor.upper()}-bound"
         path = self.critical
-        (_, what), most = max(((key, n) for key, n in _by_resource(path).items()), key=lambda item: (item[1], item[0]))
+        (what, name), most = max(_by_resource(path).items(), key=lambda item: (item[0][0] in ("pipe", "scalar"), item[1], item[0]))
+        unit = name.rpartition(".")[2].upper()
         if most >= BOUND * path.total:
-            return f"{what.rpartition('.')[2].upper()}-bound"
+            return f"{unit}-bound"
         flags = sorted(path.crossings, key=lambda flag: (-path.crossings[flag], flag))[:2]
-        return "sync-bound" + (f": {' and '.join(flags)}" if flags else "")
+        mostly = [f"{unit} {100 * most // path.total}%"] if what in ("pipe", "scalar") else []
+        found = [*mostly, *([" and ".join(flags)] if flags else [])]
+        return f"sync-bound: {', '.join(found)}" if found else "sync-bound"
 
     @property
     def hbm_bytes(self) -> int:

@@ -99,9 +99,7 @@ def time_module(module: ModuleOp, target: NpuTarget | None = None) -> ModuleTime
     """
     target = target_of(module) if target is None else target
     if target.timing is None:
-        raise CompileError.at(
-            module, f"{target.name} cannot be timed: its table has no [timing]; docs/timing-model.md says what belongs there"
-        )
+        raise CompileError.at(module, f"{target.name} cannot be timed: its table has no [timing]; docs/targets.md says what belongs there")
     cache = _Cache(int(target.timing.value("l2.size", "bytes")))
     launches, untimed = list[LaunchTime](), Counter[str]()
     kernels: dict[str, KernelTimes] = {}

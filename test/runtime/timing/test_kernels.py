@@ -193,7 +193,7 @@ def test_a_large_product_waits_for_the_cube() -> None:
 
 def test_names_of_flags_are_given_where_no_pipe_is_the_bound() -> None:
     (first, _) = time_module(lowered("Ascend910B2")).launches
-    assert first.kernel.bound.startswith("sync-bound: ")
+    assert first.kernel.bound.startswith("sync-bound: MTE2 ")
     assert "flag" in first.kernel.bound
 
 

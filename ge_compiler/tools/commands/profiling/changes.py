@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ge_compiler.dialects.target import CUBE, VECTOR
+from ge_compiler.runtime.timing import KernelTime
 from ge_compiler.tools.commands.profiling.profile import Profile, Task, critical_parts, rounded, tiles_of, to_json
 from ge_compiler.tools.commands.profiling.text import total_text
 from ge_compiler.tools.commands.table import bytes_text, plural, table
@@ -74,13 +75,19 @@ def _reasons(before: Profile, after: Profile, old: Task | None, new: Task | None
         ("operators", ", ".join(old.time.operators), ", ".join(new.time.operators)),
         ("clusters at work", str(a.cores), str(b.cores)),
         ("through HBM", bytes_text(a.hbm_bytes), bytes_text(b.hbm_bytes)),
-        ("bound", a.bound, b.bound),
+        ("bound", _binding(a), _binding(b)),
         ("launching", *(f"{side.microseconds(k.launch_ticks):.2f} µs" for side, k in ((before, a), (after, b)))),
     ]
     found = [f"{what} {x} → {y}" for what, x, y in pairs if x != y]
     tiles = [tiles_of(side.kernels[k.name]) for side, k in ((before, a), (after, b))]
     found += [f"{key} {tiles[0].get(key, '-')} → {tiles[1].get(key, '-')}" for key in _different(*tiles)]
     return (*found, *_path_changes(before, after, old, new))
+
+
+def _binding(kernel: KernelTime) -> str:
+    """What binds a kernel, without by how much and the flags, of which any change of the program gives others."""
+    what, _, where = kernel.bound.partition(": ")
+    return f"{what}: {where.split(' ')[0]}" if where else what
 
 
 def _different(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
