@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import sys
 from collections.abc import Callable
+
+INTERRUPTED = 130
+"""The status of a command that was interrupted."""
 
 _PLEASE_REPORT = "please report it (GE_DEBUG=1 shows the traceback)"
 
@@ -27,9 +29,8 @@ def status_of(name: str, command: Callable[[], int]) -> int:
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else 2
     except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient second one must not add a traceback
         sys.stderr.write(f"{name}: interrupted\n")
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:
         _abandon_output()  # whoever read it has enough
         return 141

@@ -11,14 +11,22 @@ def gec() -> int:
     """The command `gec`; its exit status."""
     with _interrupts_end_the_process():
         from ge_compiler.tools.gec import main
-    return main()
+    return _ended(main())
 
 
 def ge_opt() -> int:
     """The command `ge-opt`; its exit status."""
     with _interrupts_end_the_process():
         from ge_compiler.tools.ge_opt import main
-    return main()
+    return _ended(main())
+
+
+def _ended(status: int) -> int:
+    from ge_compiler.tools.ending import INTERRUPTED
+
+    if status == INTERRUPTED:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient second one must not add a traceback
+    return status
 
 
 @contextmanager
