@@ -245,7 +245,7 @@ class Region(Reference):
     def read(self, op: Operation, what: str) -> Array:
         if self.tags is not None:
             assert self.owner is not None
-            if not (self.tags == _pattern(self.owner.number, self.dtype.itemsize)).all():
+            if not (self.tags == self.own_entry).all():
                 raise self._forbidden(op, what)
         return np.ascontiguousarray(self.data).reshape(self.shape)
 
@@ -281,19 +281,14 @@ class Region(Reference):
         self.owner.last_writer = op
         return self.owner
 
-    @property
-    def is_writable(self) -> bool:
-        """Whether a program may write to it."""
-        return self.owner is not None
-
     def history(self) -> Array | None:
         """Who wrote each element, one row of numbers for each in the order of memory; `None` where nobody keeps book."""
         return None if self.tags is None else self.tags.reshape(-1, self.tags.shape[-1])
 
-    def own_entry(self, writer: Operation | None = None) -> Any:
-        """What a row of `history` holds where the elements are this buffer's own; who enters it as `writer` is named in reports."""
+    @property
+    def own_entry(self) -> Any:
+        """What a row of `history` holds where the elements are this buffer's own."""
         assert self.owner is not None
-        self.owner.last_writer = writer or self.owner.last_writer
         return _pattern(self.owner.number, self.dtype.itemsize)
 
     def forget(self) -> None:

@@ -23,29 +23,24 @@ def keep_book(function: FuncOp, phases: Sequence[Phase], regions: Sequence[Regio
 
     Raises `NotLifted`, and leaves the history as it was, where the launch reads an element that is not the buffer's own then.
     """
-    written = {a.number for phase in phases for trace in phase.traces for a in trace.accesses if a.writes}
-    before = {n: h.copy() for n in written if (h := regions[n].history()) is not None}
-    try:
-        for trace in (trace for phase in phases for trace in phase.traces):
-            for access in (*trace.tables, *trace.accesses):
-                _enter(function, trace, access, regions[access.number])
-    except NotLifted:
-        for n, entries in before.items():
-            history = regions[n].history()
-            assert history is not None
-            history[...] = entries
-        raise
-
-
-def _enter(function: FuncOp, trace: Trace, access: Access, region: Region) -> None:
-    history = region.history()
-    if history is None or 0 in access.shape:
+    histories = {i: history for i, region in enumerate(regions) if (history := region.history()) is not None}
+    if not histories:
         return
-    entries = _part(history, trace, access)
-    if access.writes:
-        entries[...] = region.own_entry(function)
-    elif not (entries == region.own_entry()).all():
-        raise NotLifted(f"reads elements of {region.label} that nothing has written before")
+    accesses = [(trace, access) for phase in phases for trace in phase.traces for access in (*trace.tables, *trace.accesses)]
+    kept = [(trace, access) for trace, access in accesses if access.number in histories and 0 not in access.shape]
+    before = {n: histories[n].copy() for n in {access.number for _, access in kept if access.writes}}
+    for trace, access in kept:
+        region, entries = regions[access.number], _part(histories[access.number], trace, access)
+        if access.writes:
+            entries[...] = region.own_entry
+        elif not (entries == region.own_entry).all():
+            for n, entries in before.items():
+                histories[n][...] = entries
+            raise NotLifted(f"reads elements of {region.label} that nothing has written before")
+    for n in before:
+        owner = regions[n].owner
+        assert owner is not None
+        owner.last_writer = function
 
 
 def _part(history: Array, trace: Trace, access: Access) -> Array:

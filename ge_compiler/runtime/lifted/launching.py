@@ -26,7 +26,7 @@ def launch(lifted: Lifted, function: FuncOp, target: NpuTarget, regions: Sequenc
         raise NotLifted("an argument is not contiguous")
     kernel = lifted.kernel(function, target, arrays)
     for number in kernel.written():
-        if not regions[number].is_writable:
+        if regions[number].owner is None:
             raise NotLifted(f"writes to {regions[number].label}, which may only be read")
     keep_book(function, kernel.followed.phases, regions)
     try:
