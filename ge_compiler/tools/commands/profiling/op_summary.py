@@ -19,7 +19,7 @@ from ge_compiler.dialects.target_timing import TICKS
 from ge_compiler.dialects.types import buffer_type
 from ge_compiler.runtime.timing import KernelTime
 from ge_compiler.runtime.timing.fold import Folding
-from ge_compiler.runtime.timing.program import BARRIER, LOOP, SCALAR, Body, Cluster, Item
+from ge_compiler.runtime.timing.program import Cluster
 from ge_compiler.runtime.timing.scoreboard import Board, Costs
 from ge_compiler.tools.commands.profiling.profile import Profile, Task
 
@@ -145,19 +145,6 @@ def core_uses(kernel: KernelTime) -> dict[str, CoreUse]:
             use.cores += number
             use.ticks += number * core.end
             units = [pipe.rpartition(".")[2] for pipe in core.stream.pipes]
-            for unit, ticks in (*zip(units, core.busy, strict=True), ("scalar", _scalar(core.stream.body, {}))):
+            for unit, ticks in (*zip(units, core.busy, strict=True), ("scalar", core.stream.body.scalar)):
                 use.busy[unit] = use.busy.get(unit, 0) + number * ticks
     return found
-
-
-def _scalar(body: Body, known: dict[Body, int]) -> int:
-    """Ticks that the scalar unit takes to hand out a body's items."""
-    if body not in known:
-        known[body] = sum(_issuing(item, known) for item in body.items)
-    return known[body]
-
-
-def _issuing(item: Item, known: dict[Body, int]) -> int:
-    if item[0] == LOOP:
-        return item[1].count * _scalar(item[1].body, known)
-    return item[2] if item[0] <= BARRIER else item[1] if item[0] == SCALAR else 0
