@@ -161,7 +161,7 @@ def program_of_module(options: argparse.Namespace, progress: Progress, stop: str
     if options.target is None:
         target_of(module)  # a name that is wrong is reported with the module's line
         chosen = replace(chosen, target=target_name_of(module))
-    program = compile_module(module, weights, chosen, _signature_of(module_main(module)), stop=stop)
+    program = compile_module(module, weights, chosen, _signature_of(module), stop=stop)
     progress.done(f"compiled {options.model} for {program.options.target}")
     return program
 
@@ -175,21 +175,11 @@ def _options_of(options: argparse.Namespace) -> Options:
     return make_options(options.target, options.precision_mode, options.tiling, options.fallback)
 
 
-def module_main(module: ModuleOp) -> FuncOp:
-    """`@main` of a module. Raises `CompileError` if there is none."""
-    from xdsl.dialects.func import FuncOp
-    from xdsl.traits import SymbolTable
-
-    main = SymbolTable.lookup_symbol(module, "main")
-    if not isinstance(main, FuncOp):
-        raise CompileError.at(module, "has no function @main, which is what a program runs")
-    return main
-
-
-def _signature_of(main: FuncOp) -> Signature:
+def _signature_of(module: ModuleOp) -> Signature:
     from ge_compiler.dialects.states import states
-    from ge_compiler.runtime.border import result_count
+    from ge_compiler.runtime.border import main_of, result_count
 
+    main = main_of(module)
     arguments = list(main.body.block.args)
     count = result_count(main)
     inputs = arguments[: len(arguments) - count]
