@@ -15,19 +15,14 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
 
 from ge_compiler.dialects import context, fused, npu, tile
-from ge_compiler.dialects.instruction_costs import Shares, cost_of
+from ge_compiler.dialects.instruction_costs import Shares, cost_of, timing_of
 from ge_compiler.dialects.parser import parse_module
 from ge_compiler.dialects.target import TARGET_ATTRIBUTE, NpuTarget
-from ge_compiler.dialects.target_timing import TICKS, Timing
+from ge_compiler.dialects.target_timing import TICKS
 from ge_compiler.dialects.types import buffer_type
 from ge_compiler.runtime.timing import KernelTime, time_kernel
 from ge_compiler.runtime.timing.sharing import Sharing
 from ge_compiler.tools.opt.pass_manager import PassManager
-
-
-def timing_of(target: NpuTarget) -> Timing:
-    assert target.timing is not None
-    return target.timing
 
 
 def task_time(time: KernelTime) -> float:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from published import programs
 from published.attention import attention
-from published.programs import Tiles, task_time, time_kernel, timing_of
+from published.programs import Tiles, task_time, time_kernel
 
+from ge_compiler.dialects.instruction_costs import timing_of
 from ge_compiler.dialects.target import NpuTarget
 
 Model = Callable[[NpuTarget], float]

@@ -85,16 +85,21 @@ class Cost:
         return self.occupancy + ceil(max(t.least, moved) * t.lines - _ROUNDING)
 
 
+def timing_of(target: NpuTarget) -> Timing:
+    """The constants of `target`. Raises `CompileError` where its table has none."""
+    if target.timing is None:
+        raise CompileError(f"{target.name} cannot be timed: its table has no [timing]; docs/targets.md says what belongs there")
+    return target.timing
+
+
 def cost_of(op: npu.InstructionOp, extents: Sequence[Extents], target: NpuTarget) -> Cost:
     """
     The cost of `op` whose operands that are read have these valid extents, and last the one that is written.
 
     Raises `CompileError` at the op where the target's table lacks a constant that it needs.
     """
-    if target.timing is None:
-        raise CompileError.at(op, f"{target.name} cannot be timed: its table has no [timing]; docs/targets.md says what belongs there")
     try:
-        return _cost(op, [tuple(e) for e in extents], target.timing)
+        return _cost(op, [tuple(e) for e in extents], timing_of(target))
     except CompileError as error:
         raise CompileError.at(op, error.message) from error
 
@@ -239,9 +244,7 @@ class Overheads:
 
 def overheads_of(target: NpuTarget) -> Overheads:
     """What order costs on `target`. Raises `CompileError` where its table does not say."""
-    timing = target.timing
-    if timing is None:
-        raise CompileError(f"{target.name} cannot be timed: its table has no [timing]; docs/targets.md says what belongs there")
+    timing = timing_of(target)
     keys = ["scalar.issue", "scalar.flag", "scalar.loop", "sync.event"]
     values = [timing.ticks(key) for key in keys]
     values += [timing.ticks("sync.cross_core") if target.is_split else 0, timing.ticks("sync.all")]

@@ -13,6 +13,7 @@ from xdsl.printer import Printer
 
 from ge_compiler.dialects import npu
 from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.instruction_costs import timing_of
 from ge_compiler.dialects.target import CUBE, VECTOR, NpuTarget
 from ge_compiler.dialects.target_timing import TICKS, Timing
 from ge_compiler.runtime.timing.critical import CriticalPath, critical_path
@@ -174,8 +175,7 @@ class KernelTimes:
         return self._known[key]
 
     def _time(self, resident: frozenset[int]) -> KernelTime:
-        timing, program = self.target.timing, self.program
-        assert timing is not None
+        timing, program = timing_of(self.target), self.program
         traffic = traffic_of(program, self.sizes, timing, resident)
         sharing = Sharing(program, timing, traffic)
         outcome = sharing.run()
@@ -207,6 +207,6 @@ def time_kernel(kernel: FuncOp, target: NpuTarget, resident: Collection[int] = (
     without data, and for flags that never come.
     """
     times = times_of(kernel, target)
-    if target.timing is None or times.is_idle:
+    if times.is_idle:
         raise CompileError.at(kernel, f"@{kernel.sym_name.data} has no instructions to time")
     return times.time(resident)

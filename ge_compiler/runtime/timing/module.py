@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 
 from ge_compiler.dialects import fused
 from ge_compiler.dialects.diagnostics import CompileError
+from ge_compiler.dialects.instruction_costs import timing_of
 from ge_compiler.dialects.memory import bytes_of
 from ge_compiler.dialects.target import NpuTarget, target_of
 from ge_compiler.dialects.target_timing import Timing
@@ -98,9 +99,11 @@ def time_module(module: ModuleOp, target: NpuTarget | None = None) -> ModuleTime
     Raises `CompileError` where the target's table lacks a constant, and at ops whose time cannot be known.
     """
     target = target_of(module) if target is None else target
-    if target.timing is None:
-        raise CompileError.at(module, f"{target.name} cannot be timed: its table has no [timing]; docs/targets.md says what belongs there")
-    cache = _Cache(int(target.timing.value("l2.size", "bytes")))
+    try:
+        timing = timing_of(target)
+    except CompileError as error:
+        raise CompileError.at(module, error.message) from error
+    cache = _Cache(int(timing.value("l2.size", "bytes")))
     launches, untimed = list[LaunchTime](), Counter[str]()
     kernels: dict[str, KernelTimes] = {}
     for op in fused.launches(module):
@@ -119,7 +122,7 @@ def time_module(module: ModuleOp, target: NpuTarget | None = None) -> ModuleTime
         time = times.time(cache.held(values))
         launches.append(LaunchTime(_name(op), _operators(op), op.location, time, op))
         cache.touch([values[i] for i in sorted(time.traffic.whole)])
-    return ModuleTime(target.name, target.timing, tuple(launches), dict(untimed))
+    return ModuleTime(target.name, timing, tuple(launches), dict(untimed))
 
 
 def _name(op: fused.LaunchOp) -> str:
