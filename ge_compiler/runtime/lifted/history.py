@@ -21,26 +21,23 @@ def keep_book(function: FuncOp, phases: Sequence[Phase], regions: Sequence[Regio
     """
     Enters what a launch of `function` writes into the history of its regions.
 
-    Raises `NotLifted`, and leaves the history as it was, where the launch reads an element that is not the buffer's own then.
+    Raises `NotLifted` where the launch reads an element that is not the buffer's own then. What it writes until there stays entered:
+    the checked executor, which takes over, writes the same.
     """
     histories = {i: history for i, region in enumerate(regions) if (history := region.history()) is not None}
     if not histories:
         return
     accesses = [(trace, access) for phase in phases for trace in phase.traces for access in (*trace.tables, *trace.accesses)]
-    kept = [(trace, access) for trace, access in accesses if access.number in histories and 0 not in access.shape]
-    before = {n: histories[n].copy() for n in {access.number for _, access in kept if access.writes}}
-    for trace, access in kept:
+    for trace, access in accesses:
+        if access.number not in histories or 0 in access.shape:
+            continue
         region, entries = regions[access.number], _part(histories[access.number], trace, access)
         if access.writes:
             entries[...] = region.own_entry
+            assert region.owner is not None
+            region.owner.last_writer = function
         elif not (entries == region.own_entry).all():
-            for n, entries in before.items():
-                histories[n][...] = entries
             raise NotLifted(f"reads elements of {region.label} that nothing has written before")
-    for n in before:
-        owner = regions[n].owner
-        assert owner is not None
-        owner.last_writer = function
 
 
 def _part(history: Array, trace: Trace, access: Access) -> Array:
