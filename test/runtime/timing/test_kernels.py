@@ -250,8 +250,8 @@ def operators(text: str, arguments: str, types: str, target: str = "Ascend910B2"
 
 
 def test_lanes_that_differ_do_not_make_a_kernel_mixed() -> None:
-    """One row is the work of one lane, and the cube has none."""
-    type_ = "tensor<1x64xf32>"
+    """Three elements are the work of one lane, and the cube has none."""
+    type_ = "tensor<3xf32>"
     (launch,) = time_module(operators(f"  %y = ge.Relu %x : ({type_}) -> {type_}", f"%x: {type_}", type_)).launches
     assert not launch.kernel.is_mixed
     assert {stream.kind for cluster in launch.kernel.program.clusters for stream in cluster.streams} == {"aiv"}

@@ -47,7 +47,28 @@ def perceptron() -> ModuleOp:
     return module
 
 
+def one_instruction() -> ModuleOp:
+    """A loop that begins with an instruction: what comes behind a jump has a slice at once."""
+    tile = "memref<4x64xf32, #npu.mem<ub>>"
+    text = f"""
+    func.func private @k(%x: memref<4x64xf32>) {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c400 = arith.constant 400 : index
+      %a = buf.at "a" [0] : {tile}
+      tile.forall (%i) in (1) {{
+        npu.vdup 0.0 : f32 outs(%a : {tile})
+        scf.for %k = %c0 to %c400 step %c1 {{
+          npu.vexp ins(%a : {tile}) outs(%a : {tile})
+        }}
+      }}
+      func.return
+    }}"""
+    return parse_module(text, "one_instruction")
+
+
 PROGRAMS = {
+    "steady, one instruction": one_instruction,
     "elementwise": lambda: by_hand("elementwise"),
     "matmul by hand": lambda: by_hand("matmul_split_chip"),
     "barriers of all cores": lambda: by_hand("split_k"),
